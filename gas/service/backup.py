@@ -107,9 +107,9 @@ def back_up(state: Path, target: Path) -> tuple[Path, int]:
 def restore(backup: Path, state: Path) -> Restored:
     """Replace a store that no service uses by a backup; the replaced files are kept beside it.
 
-    The restored store begins a new epoch, and never repeats a number of its own, of the store before it, or of a job's
-    directory. If the store before is readable, jobs ended since stay ended. The caller holds the state directory, whose
-    owner gets the files.
+    The restored store begins a new epoch, and never reuses a number of its own, of the replaced store, or of a job's
+    directory. If the replaced store is readable, jobs that ended after the backup stay ended. The caller holds the
+    state directory; its owner gets the files.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def restore(backup: Path, state: Path) -> Restored:
         mark.write(restored)
         mark.close()
         _give_to_owner(state, aside)
-    except (sqlite3.Error, OSError, Conflict) as error:  # a copy that cannot be opened is a conflict elsewhere
+    except (sqlite3.Error, OSError, Conflict) as error:  # elsewhere, a copy that cannot be opened is a conflict
         raise StoreFailed(
             f"{state}: the backup cannot be put in place ({error}); repair that and restore again"
         ) from None
@@ -278,13 +278,13 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     with closing(open_database(path)) as database:
         database.row_factory = sqlite3.Row
         database.text_factory = lambda raw: raw.decode(errors="replace")
-        with suppress(sqlite3.Error):  # the damage shows again later
+        with suppress(sqlite3.Error):  # the damage will be reported later
             read_as_of_today(database, int(database.execute("PRAGMA user_version").fetchone()[0]))
         yield database
 
 
 def _version(path: Path) -> int | None:
-    """Return the schema of a database file, None if it is none."""
+    """Return the schema of a database file; None if it has none."""
     try:
         with path.open("rb") as file:
             if file.read(16) != b"SQLite format 3\0":
@@ -306,7 +306,7 @@ def _numbers(database: sqlite3.Connection) -> list[int]:
     for statement in ("SELECT id FROM jobs", "SELECT id FROM jobs ORDER BY id DESC", "SELECT id FROM commands"):
         try:
             numbers.update(row[0] for row in database.execute(statement) if type(row[0]) is int)
-        except sqlite3.Error as error:  # those before the damage were found
+        except sqlite3.Error as error:  # numbers before the damage were found
             problem = error
     if not numbers and problem is not None:
         raise Conflict(f"it cannot be read at all ({problem}); restore a backup with `gas restore`")
@@ -318,7 +318,7 @@ def _all(store: Store) -> list[Job]:
 
 
 def _jobs_in(path: Path) -> dict[int, Job]:
-    """Return the sound jobs of a store, as far as it can be read."""
+    """Return the sound jobs of a store, as far as it is readable."""
     found = {}
     with suppress(sqlite3.Error, OSError), _opened(path) as database:
         for row in database.execute(COMMANDED) if path.exists() else ():
@@ -357,21 +357,21 @@ def _made_ready(
 ) -> tuple[set[tuple[int, str]], list[Job], Mark]:
     """Turn a copy of a backup into the new store, in one file, before anything is replaced.
 
-    If this were done in place, a failure halfway would leave a store that looks restored and knows nothing of the one
-    before it.
+    If this were done in place, a failure halfway would leave a store that looks restored but lacks the state of the
+    store before it.
 
     Parameters
     ----------
     before
         The jobs of the store to be replaced.
     highest
-        No number up to this is given again.
+        Numbers up to this are not given again.
     mark
         The last state of the store before.
 
     Returns
     -------
-    The numbers and identities of its jobs, those that stay ended, and how far it has got.
+    The numbers and identities of its jobs, those that stay ended, and its last state.
     """
     with closing(Store(path)) as store:
         known = {(job.id, job.identity) for job in _all(store)}
@@ -388,7 +388,7 @@ def _made_ready(
 
 
 def _give_to_owner(state: Path, aside: Path | None) -> None:
-    """Give the files to the owner of the state directory, also if root has restored them."""
+    """Give the files to the owner of the state directory, in case root has restored them."""
     owner = state.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
         files = [each for each in (*state.glob(f"{Path(STORE).stem}.*"), state / PREDICTIONS) if each.is_file()]
@@ -432,7 +432,7 @@ def _put_aside(state: Path) -> Path | None:
     for end in (*_ENDINGS, ""):
         file = state / f"{STORE}{end}"
         if not end:
-            _sync(aside)  # a database without its newest changes would look whole
+            _sync(aside)  # a database without its newest changes would look complete
             _sync(state)
         if file.exists():
             file.rename(aside / file.name)

@@ -47,7 +47,8 @@ LEAD_SECONDS = 1
 
 PATIENCE = 2_000
 """Effort of one operation for promotion (`gas.s3.S3`): some 400 moves, which take 20 ms including their writes. The
-dispatcher continues with the rest, so a queue of some thousands takes a moment."""
+dispatcher continues the promotion, so a queue of some thousands takes a moment.
+"""
 
 
 class Book:
@@ -62,7 +63,7 @@ class Book:
     processors, accepting
         The size of the machine, and whether it accepts jobs.
     problem
-        Why the latest write failed; None after one that succeeded.
+        Why the latest write failed; None after a successful write.
     classes
         The classes of jobs.
     facts
@@ -114,7 +115,7 @@ class Book:
         self._recorded = self._looked = clock.real_now()
         self._distrusted = False
         self._just_read = False
-        self._outage: str | None = None  # why the next starts were missed, if not because no service ran
+        self._outage: str | None = None  # why the next starts were missed, if the service ran
         self.facts: dict[str, str] = {}
         self._broken_before = 0
         self._ended_before: list[Job] = []
@@ -194,8 +195,8 @@ class Book:
                 "the machine's clock was set %.0f s %s", abs(step), "forward" if step > 0 else "back",
                 extra={"event": "clock_step", "step_seconds": step, "offset_seconds": self.clock.offset()},
             )  # fmt: skip
-        if self.problem is None:  # else nothing can be written down; that is tried again by the dispatcher
-            with suppress(StoreFailed):  # reported by /healthz; requests that only read are answered
+        if self.problem is None:  # otherwise nothing can be written; the dispatcher retries
+            with suppress(StoreFailed):  # reported by /healthz; read-only requests are answered
                 if ahead := self.clock.follow():
                     self._jump(ahead)
                 elif self.clock.real_now() - self._recorded >= RECORD_SECONDS:
@@ -223,7 +224,7 @@ class Book:
             ended = self.runner.ended(list(self.processes.values()))
         now, schedule = self.clock.now(), self.machine.schedule
         if ended or self._just_read or now > schedule.now:
-            # What falls due in the second of reading starts then, also if this is the next second by now.
+            # Starts that are due in the second of reading happen then, even if the next second has begun.
             events = self.machine.advance(schedule.now) if self._just_read else []
             self._just_read = False
             gone = self.apply(events + self.machine.advance(now, ended))
@@ -241,7 +242,7 @@ class Book:
         Raises
         ------
         StoreFailed
-            The store cannot be written; everything is again as it was before.
+            The store cannot be written; everything is as it was before.
         """
         self.write(self.apply(self.machine.go_on()))
 
@@ -290,7 +291,7 @@ class Book:
         Raises
         ------
         StoreFailed
-            The store cannot be written; everything is again as it was before.
+            The store cannot be written; everything is as it was before.
         """
         schedule = self.machine.schedule
         changed: list[Job] = []
@@ -352,7 +353,7 @@ class Book:
             raise StoreInDoubt(f"{self.problem}; it is not known whether the latest change was made; ask again later")
 
     def distrust(self) -> None:
-        """Read the memory back from the store: now if the store is readable, else before the next operation."""
+        """Read the memory back from the store: now if the store is readable, otherwise before the next operation."""
         self._distrusted = True
         with suppress(sqlite3.Error):
             self.read_back()
@@ -367,7 +368,7 @@ class Book:
         Raises
         ------
         StoreFailed
-            It cannot.
+            The store is not writable.
         """
         self._recorded = self.clock.real_now()
         facts = {
@@ -387,7 +388,7 @@ class Book:
         self.facts = meta = self.store.meta()
         self.processors = int(meta["processors"])
         self.accepting = meta["accepting"] == "1"
-        # An older state that was brought back must not give a version again that meant another schedule.
+        # A restored older state must not reuse a version that meant another schedule.
         version = max(int(meta.get("version", "0")), self.store.epoch << 40)
         schedule = S3(self.processors, self.clock.now(), machine_code=available(), lead=LEAD_SECONDS, patience=PATIENCE)
         with uncollected():
@@ -404,7 +405,7 @@ class Book:
         self._new = []
         self._collected.made(len(self.jobs))
         self._distrusted = False
-        self._just_read = True  # what is due in this very second has not been started yet
+        self._just_read = True  # entries due in this very second have not been started yet
 
     # ------------------------------------------------------------------------------------------------- inside
 
@@ -424,8 +425,8 @@ class Book:
     def _jump(self, ahead: int) -> None:
         """Follow a wall clock that was set ahead: an outage of this length, except for running jobs.
 
-        Their walltime is elapsed time, of which none has passed in the jump: by the clock as it is now, they have
-        started later, and end later.
+        Their walltime is elapsed time, which does not pass in a jump: by the new time of the clock, they have started
+        later, and end later.
         """
         running = list(self.processes.values())
         for job in running:
@@ -436,7 +437,7 @@ class Book:
         except sqlite3.Error as error:
             failed = self._failed(error)
             self.distrust()
-            if self._distrusted or self.facts.get("clock") != record:  # else it was written all the same
+            if self._distrusted or self.facts.get("clock") != record:  # otherwise it was written after all
                 raise failed from error
         self.clock.jump(ahead)
         self.grace = grace

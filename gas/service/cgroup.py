@@ -4,10 +4,10 @@
     Cgroups.make        the cgroup of a job, bound to its own processors if the tree supports this
     pids, kill, remove  the processes in a cgroup; kill all of them at once; remove the cgroup
 
-No process leaves its job's cgroup by setsid, a double fork or a cleared environment, and ``cgroup.kill`` leaves no gap
-for one that forks. Under systemd the unit needs ``Delegate=yes``, and for processors ``DelegateSubgroup=`` besides:
-the kernel binds processors only in a tree whose inner nodes hold no process. Everything goes by files, so that tests
-use a directory like one.
+A process cannot leave its job's cgroup by setsid, a double fork or a cleared environment, nor escape ``cgroup.kill`` by
+forking. Under systemd the unit needs ``Delegate=yes``, and to bind processors also ``DelegateSubgroup=``: the kernel
+binds processors only in a tree whose inner nodes hold no process. All access is through files, so that tests can use a
+similar directory.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Cgroups:
         Raises
         ------
         BadInput
-            It is no cgroup of version 2, or jobs cannot have one there.
+            It is not a cgroup of version 2, or jobs cannot have cgroups there.
         """
         if not (root / "cgroup.procs").exists():
             raise BadInput(f"--cgroup {root}: is not a cgroup of version 2; give a directory below its mount point")
@@ -81,7 +81,7 @@ class Cgroups:
         return cls(root)
 
     def give_to(self, uid: int, gid: int) -> None:
-        """Delegate it to the user as whom the service runs from now on."""
+        """Delegate it to the user as which the service runs from now on."""
         for path in (self.root, self.root / "cgroup.procs", self.root / "cgroup.subtree_control"):
             with suppress(FileNotFoundError):
                 os.chown(path, uid, gid)
@@ -167,7 +167,7 @@ def _place(own: Path, mounts: Path) -> Path | None:
 
 
 def _is_marked(cgroup: Path) -> bool:
-    """Return whether systemd has delegated a cgroup; those above belong to this user too in a desktop session."""
+    """Return whether systemd has delegated a cgroup; in a desktop session, those above also belong to this user."""
     for name in ("user.delegate", "trusted.delegate"):
         with suppress(OSError):
             if os.getxattr(cgroup, name) == b"1":
@@ -176,7 +176,7 @@ def _is_marked(cgroup: Path) -> bool:
 
 
 def _is_ours(cgroup: Path) -> bool:
-    """Return whether a cgroup was given to this user, which is not root, who may write to all of them."""
+    """Return whether a cgroup was given to this user, who is not root (root may write to all of them)."""
     return os.geteuid() != 0 and all(os.access(each, os.W_OK) for each in (cgroup, cgroup / "cgroup.procs"))
 
 

@@ -6,20 +6,21 @@ the sleep of a suspended machine, but restarts with each boot. The *stored clock
 service was restarted. Walltimes are elapsed time (`gas.service.wrapper`); reservations and promises are wall clock
 time. So the scheduler's clock runs by elapsed time and follows the wall clock if they differ:
 
-    the wall clock is set ahead   Once that has stood for a minute, the clock jumps, which is an outage as any other:
-                                  starts that fell into it are planned again. Jobs that run have lost nothing of their
-                                  walltime: their starts and ends move along (`gas.service.book`).
-    the wall clock is set back    Once that has stood for a minute, the clock goes at a tenth of its pace until the two
-                                  agree. It never goes back, so no promise breaks. Jobs end by elapsed time, hence early
-                                  by a slow clock, and those behind them are started then. (Standing still would keep
-                                  reservations to the second, and an idle machine idle for as long.)
-    suspended, or SIGSTOP         The clock goes on.
-    restarted in the same boot    Elapsed time says how long the service was away, whatever the wall clock says. Within
-                                  that time the clock comes as near to the wall clock as it can.
-    restarted after a boot        The wall clock alone can say. One behind the stored clock is not believed: the clock
-                                  goes on from the stored one, slowly, until the wall clock has caught up.
-    a speed other than 1          Scheduler time runs apart from the wall clock from then on, and follows no steps.
-    ``gas serve --reset-clock``   The wall clock's time, also if that is earlier: only if nothing is scheduled.
+    the wall clock is set ahead   After a minute, the clock jumps, which is an outage as any other: starts that fell
+                                  into it are planned again. Running jobs have lost nothing of their walltime: their
+                                  starts and ends move along (`gas.service.book`).
+    the wall clock is set back    After a minute, the clock runs at a tenth of its pace until both agree. It never goes
+                                  back, so no promise breaks. Jobs end by elapsed time, hence early by a slow clock, and
+                                  the jobs behind them are started then. (A stopped clock would keep reservations to the
+                                  second, but also keep an idle machine idle.)
+    suspended, or SIGSTOP         The clock continues.
+    restarted in the same boot    Elapsed time gives the length of the outage, independently of the wall clock. Within
+                                  this limit the clock comes as near to the wall clock as it can.
+    restarted after a boot        Only the wall clock gives the length. If it is behind the stored clock, it is not
+                                  believed: the clock continues slowly from the stored one until the wall clock has
+                                  caught up.
+    a speed other than 1          Scheduler time is independent of the wall clock from then on, and follows no steps.
+    ``gas serve --reset-clock``   The wall clock's time, even if it is earlier: only if nothing is scheduled.
 
 A step that has not lasted for a minute is often a mistake about to be corrected; a jump cannot be undone.
 """
@@ -37,7 +38,7 @@ from gas.times import duration_text
 __all__ = ["RECORD_SECONDS", "STEP_SECONDS", "Clock"]
 
 STEP_SECONDS = 5.0
-"""By how much wall clock and scheduler's clock may differ: a second at which a job starts is not worth a jump."""
+"""Largest ignored difference of wall clock and scheduler's clock: the second of a start is not worth a jump."""
 
 SETTLE_SECONDS = 60.0
 """Seconds that a step of the wall clock must last before it is followed."""
@@ -46,13 +47,13 @@ SLOW = 0.1
 """Pace of a clock that is ahead of the wall clock, as a share of the usual one."""
 
 RECORD_SECONDS = 60.0
-"""Most real seconds between two records of the clock: after a crash it resumes no earlier than it has shown."""
+"""Longest interval in real seconds between two records of the clock: after a crash it resumes at or after them."""
 
 _PIECES = 64
 
 
 class _Piece(NamedTuple):
-    """From a real instant on, the clock shows `shown` and advances `rate` scheduler seconds per real second."""
+    """A period from a real instant on: the clock shows `shown` and runs at `rate` scheduler seconds per real second."""
 
     real: float
     shown: float
@@ -157,7 +158,7 @@ class Clock:
         return self._elapsed() + self._shift
 
     def real_time(self, instant: float) -> float:
-        """Return when, in real epoch seconds, the scheduler's clock shows an instant, or jumps over it."""
+        """Return the real epoch second at which the scheduler's clock shows an instant, or jumps over it."""
         pieces = self._pieces
         if instant < pieces[0].shown:
             return pieces[0].real + (instant - pieces[0].shown) / self.speed
@@ -221,7 +222,7 @@ class Clock:
         if self.apart or abs(step) <= STEP_SECONDS:
             return 0.0
         self._known, self._stepped = difference, self.real_now()
-        if self._pieces[-1].real > self._stepped:  # it goes slowly, and now for another time
+        if self._pieces[-1].real > self._stepped:  # it has been slow since, which changes the remaining time
             self._set_pace()
         return step
 

@@ -10,9 +10,9 @@ from gas.errors import BadInput
 
 __all__ = ["Command", "job_environment"]
 
-_STRING_LIMIT = 128 * 1024  # bytes of one string handed to execve, with its NUL (MAX_ARG_STRLEN)
-_STRINGS_LIMIT = 6 * 1024 * 1024  # of all of them, whatever the limit of the stack (3/4 of _STK_LIM)
-_STRINGS_RESERVE = 64 * 1024  # for what is added: PATH, HOME, LANG, the mark, the program's full path, its #! line
+_STRING_LIMIT = 128 * 1024  # bytes of one string for execve, with its NUL (MAX_ARG_STRLEN)
+_STRINGS_LIMIT = 6 * 1024 * 1024  # of all strings together, for any limit of the stack (3/4 of _STK_LIM)
+_STRINGS_RESERVE = 64 * 1024  # for additions: PATH, HOME, LANG, the mark, the program's full path, its #! line
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Command:
                     "string; put it into a file and pass the file's name"
                 )
             total += size + 8
-        # a quarter of the stack's limit, which this process and the job's wrapper share
+        # A quarter of the stack's limit, which this process shares with the job's wrapper.
         limit = min(os.sysconf("SC_ARG_MAX"), _STRINGS_LIMIT) - _STRINGS_RESERVE
         if total > limit:
             raise BadInput(

@@ -117,9 +117,9 @@ class Connection(H11Protocol):
     all
         All connections of the service.
     address
-        Of the client, as shares are counted.
+        Address of the client, by which shares are counted.
     config, state
-        Of uvicorn.
+        Those of uvicorn.
     """
 
     def __init__(self, all: Connections, address: str, config: Config, state: ServerState) -> None:

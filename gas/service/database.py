@@ -72,7 +72,7 @@ class Database:
         except BaseException:
             self.close()
             if new and path.exists() and not path.stat().st_size:
-                path.unlink()  # the disk was full, say: an empty file is not taken for a new store
+                path.unlink()  # otherwise, e.g. with a full disk, the next run would find an empty file
             raise
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class Database:
             self.connection.execute("ROLLBACK")
 
     def _write_over(self, error: BaseException) -> None:
-        """Overwrite a failed transaction in the WAL by another one, or raise `CommitInDoubt`."""
+        """Overwrite a failed transaction in the WAL with another one, or raise `CommitInDoubt`."""
         self.doubtful = True
         nonce = os.urandom(8).hex()
         try:
@@ -147,16 +147,17 @@ def is_damage(error: BaseException) -> bool:
         return True
     if not isinstance(error, sqlite3.DatabaseError):
         return False
-    undecoded = str(error).startswith("Could not decode to UTF-8")  # this one has no code
+    undecoded = str(error).startswith("Could not decode to UTF-8")  # this error has no code
     return undecoded or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
 def write_again(wal: Path) -> None:
     """Rewrite a WAL with its own contents and sync it, before SQLite reads it.
 
-    Where an earlier life's fsync failed, Linux keeps pages in memory that are not on disk, takes them for clean and
-    reports that only once. SQLite would read them, find them whole and append to them, and after a power cut nothing
-    behind them could be read. The same bytes in the same place dirty the pages, so that the sync means something.
+    If an fsync of an earlier run failed, Linux keeps pages in memory that are not on disk, considers them clean and
+    reports that only once. SQLite would read them, find them complete and append to them; after a power failure,
+    nothing behind them would be readable. Writing the same bytes to the same place dirties the pages, so that the sync
+    is effective.
     """
     try:
         file = os.open(wal, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -47,7 +47,7 @@ class Dispatcher:
         self._woken = threading.Event()
         self._sleeps_until = 0.0
         self._unfinished_since: float | None = None
-        self._passed = 0  # by the lock, when promotion was last gone on with
+        self._passed = 0  # count of the lock when promotion was last continued
         self._stopping = False
         self._thread: threading.Thread | None = None
 
@@ -80,7 +80,7 @@ class Dispatcher:
             except sqlite3.Error as error:
                 raise StoreFailed(f"the store cannot be read ({error}); nothing was changed") from error
             except Exception as error:
-                if outcome_of(error) is None:  # unexpected, so memory may be inconsistent
+                if outcome_of(error) is None:  # unexpected, so the memory may be inconsistent
                     self._book.distrust()
                 raise
             changes = changes or self._book.clock.turns != turns

@@ -34,7 +34,7 @@ def network_file_system(path: Path) -> str | None:
 
 
 def kind_of(path: Path, mounts: str) -> str | None:
-    """Return that name from the lines of ``/proc/self/mountinfo``."""
+    """Return the network file system of a path from the lines of ``/proc/self/mountinfo``; None for a local one."""
     real = os.path.realpath(path)
     found, longest = "", -1
     for line in mounts.splitlines():
@@ -44,6 +44,6 @@ def kind_of(path: Path, mounts: str) -> str | None:
             continue
         point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4])
         if (real == point or real.startswith(point.rstrip("/") + "/")) and len(point) >= longest:
-            found, longest = after.split(" ", 1)[0], len(point)  # of two at one place, the later one covers the other
+            found, longest = after.split(" ", 1)[0], len(point)  # the later of two at one place covers the other
     kind = found.removeprefix("fuse.").removeprefix("fuse_")
     return NETWORK.get(kind) or NETWORK.get(re.sub(r"[\d.]+$", "", kind))

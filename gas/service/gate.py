@@ -102,8 +102,8 @@ class Gate:
     tokens
         The tokens of users; with None every client is the user who runs the service, as an operator.
     own_names_only
-        Whether requests must be addressed to this machine by a loopback name. Else a web page elsewhere could make a
-        browser on this machine ask under a name of its own (DNS rebinding), where no token stands in its way.
+        Whether requests must be addressed to this machine by a loopback name. Otherwise a web page elsewhere could make
+        a browser on this machine send requests under a name of its own (DNS rebinding), if no token prevents this.
     limits, metrics
         Limits per user, and counters of requests.
     """
@@ -137,14 +137,14 @@ class Gate:
             try:
                 if not gone:
                     await send(message)
-            except LocalProtocolError:  # garbage followed the request; uvicorn has answered that with 400, and closed
+            except LocalProtocolError:  # garbage followed the request; uvicorn has answered 400 and closed
                 gone = True
 
         try:
             scope[_PRINCIPAL] = await self._identify_in_time(scope)
             body = await self._body(scope, receive, kept)
             if self._tokens is not None and scope[_PRINCIPAL] is not None:
-                self._authenticate(scope)  # a token may be revoked while the body is on its way
+                self._authenticate(scope)  # a token may be revoked while the body arrives
         except GasError as error:
             await refusal(error)(scope, receive, send_noting_status)
         except TimeoutError:
@@ -158,7 +158,7 @@ class Gate:
                 if body is not None:
                     await self._app(scope, body, send_noting_status)
             except* BrokenResourceError:
-                pass  # who followed the event stream has left it while an event was on its way
+                pass  # the client of the event stream left while an event was being sent
         finally:
             self._forget(kept)
             self._note(scope, status, time.perf_counter() - began)
@@ -225,7 +225,7 @@ class Gate:
                 self._check_size(scope, kept.size)
                 parts.append(part)
                 if pause := self._pace.pause(kept.user, len(part), loop.time()):
-                    began += pause  # it is not the client who is slow
+                    began += pause  # the delay is ours
                     patience.reschedule(None)
                     await asyncio.sleep(pause)
                 more = message.get("more_body", False)

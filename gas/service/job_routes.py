@@ -114,7 +114,7 @@ async def job(id: JobId, caller: Caller, here: Here) -> Any:
     look = partial(here.scheduler.job, id)
     found, predicted = await here.lanes.reads.run(caller.user, look), None
     if found.state == "queued":
-        # Waited for here and not in the lane: others need the place.
+        # Waits here and not in the lane, whose place others need.
         predicted = (await asyncio.shield(asyncio.wrap_future(here.scheduler.predictions(id)))).get(id)
         found = await here.lanes.reads.run(caller.user, look)
     predictions = found.predicted_to_wire(predicted, here.scheduler.clock.now())

@@ -195,25 +195,25 @@ class Job:
         self.first_promise = shape.promise
 
     def reshaped_run_time(self, walltime: int) -> int | None:
-        """Return the run time of a simulated job at another walltime: the same part of it; None of other jobs.
+        """Return the run time of a simulated job at another walltime: the same part of it; None for other jobs.
 
-        It is rounded up, so that a job is killed at its walltime if it was to be before.
+        It is rounded up, so that a job that would have been killed at its walltime still is.
         """
         lasts = self.request.run_time
         return None if lasts is None else min(LONGEST, -(-lasts * walltime // self.request.walltime))
 
     def remark(self, text: str | None) -> None:
-        """Add to its message, unless that says so already."""
+        """Add to its message, unless the message already contains it."""
         said = self.message.split("; ") if self.message else []
         self.message = "; ".join(said if not text or text in said else [*said, text]) or None
 
     @property
     def being_ended(self) -> bool:
-        """Whether it is a process that is being terminated, as its message says first."""
+        """Whether it is a process that is being terminated, as the beginning of its message says."""
         return self.message is not None and self.message.startswith(BEING)
 
     def no_longer(self) -> str | None:
-        """Take the begin of its message back when it is no longer being terminated; return by whom it was cancelled."""
+        """Remove the beginning of its message when it is no longer being terminated; return who cancelled it."""
         if not self.being_ended:
             return None
         by, _, rest = (self.message or "").removeprefix(BEING).partition("; ")
@@ -228,7 +228,7 @@ class Job:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables that pass its shape to its command, where that is not what was submitted."""
+        """The environment variables that pass its shape to its command, if it differs from the submitted one."""
         request = self.request
         if request.cpus_per_task is None and self.submitted_shape is None:
             return {}
@@ -276,7 +276,7 @@ class Job:
         return self.request.processors * self.request.walltime
 
     def copy(self) -> Job:
-        """Return the job as it is now: what is answered must not change before it is written."""
+        """Return the job as it is now: an answer must not change before it is sent."""
         return copy.copy(self)
 
     def snapshot(self) -> Job:
@@ -302,7 +302,7 @@ class Job:
             "name": request.name,
             "processors": request.processors,
             "walltime": request.walltime,
-            "declared": list(request.environment),  # the variables of its environment that its user set
+            "declared": list(request.environment),  # names of the variables that its user set
             "directory": request.directory,
             "not_before": request.start,
             "start_by": request.start_by,

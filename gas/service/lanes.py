@@ -129,7 +129,7 @@ class Lane:
             await turn
         except asyncio.CancelledError:
             turns.withdraw(user, turn)
-            if not turn.cancelled():  # it was called in the same moment
+            if not turn.cancelled():  # called at the same moment
                 turns.ended(user)
                 self._call_next()
             raise
@@ -152,7 +152,7 @@ class Lanes:
     """The lanes of the service."""
 
     def __init__(self) -> None:
-        self.changes = Lane(8, each=2)  # one is prepared while the other is written
+        self.changes = Lane(8, each=2)  # one is prepared while another is written
         self.reads = Lane(8)
         self.lists = Lane(2)  # long ones keep a processor busy
         self.output = Lane(4)  # files may be long, and on a disk that hangs

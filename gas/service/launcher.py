@@ -1,23 +1,24 @@
-"""Jobs as their own Unix users: a small process that stays root, and a service that does not.
+"""Jobs as their own Unix users: a small process remains root, and the service does not.
 
-    privileged    become the account of the service; a `Launcher` remains, by which that asks
+    privileged    become the account of the service; return a `Launcher`, which calls the process that remains root
     Launcher      start the wrapper of a job as a user; kill what is left of a job
 
-``gas serve --user ACCOUNT``, as root, forks the helper before anything else is done and then gives up root for good.
-The parties, and what each may do:
+``gas serve --user ACCOUNT``, as root, forks the helper before anything else and then gives up root for good. The
+parties and their rights:
 
-    helper    root       starts wrappers, kills a user's processes. It knows two requests, takes the names of job
+    helper    root       starts wrappers, kills a user's processes. It has two requests, accepts the names of job
                          directories, never paths, and looks each user up by itself.
     service   ACCOUNT    HTTP, schedule and store. Its state directory is closed to all others.
     wrapper   ACCOUNT    with CAP_SETUID, CAP_SETGID and CAP_CHOWN until its command has started, CAP_KILL to the
-                         end. It writes files as ACCOUNT, so that nothing that is put into a job's directory leads it to
-                         a file of root's; it is another user than its job, which therefore cannot stop, kill or trace
-                         it; and the service, which can signal it, cannot trace it, having fewer capabilities.
-    command   the user   with that user's groups and no capability. The directory of its records is closed to it; its
-                         output files are its own there (its quota pays), open for appending, readable by ACCOUNT.
+                         end. It writes files as ACCOUNT, so that nothing put into a job's directory can lead it to a
+                         file of root. Its user is not that of its job, which therefore cannot stop, kill or trace it;
+                         and the service can signal it but not trace it, having fewer capabilities.
+    command   the user   with that user's groups and no capability. It cannot enter the directory of its records; its
+                         output files there belong to it (its quota pays), are open for appending, and readable by
+                         ACCOUNT.
 
-So a job has no place in which a link or a pipe could mislead any of the others, and a service that was taken over can
-run programs as any ordinary user, as a scheduler must, but neither as root nor as a system user.
+So a job has no place where a link or a pipe could mislead any of the others. A service that was taken over can run
+programs as any ordinary user, as a scheduler must, but neither as root nor as a system user.
 """
 
 from __future__ import annotations
@@ -73,9 +74,9 @@ class Launcher:
         Raises
         ------
         GasError
-            The helper refuses: no job may have this user or this directory.
+            The helper refuses: jobs may not have this user or this directory.
         Unknown
-            It does not answer.
+            The helper does not answer.
         """
         self._ask({"do": "start", "job": job, "user": user})
 
@@ -91,7 +92,7 @@ class Launcher:
                 self._connection.send(json.dumps(request).encode())
                 answer = self._connection.recv(_LONGEST)
             except OSError as error:
-                self._connection.close()  # a late answer must not be taken for that to a later request
+                self._connection.close()  # a late answer must not be taken for that of a later request
                 raise Unknown(f"the helper that starts jobs does not answer ({error}); {_RESTART}") from error
         if not answer:
             raise Unknown(f"the helper that starts jobs has ended; {_RESTART}")
@@ -159,7 +160,7 @@ def privileged(account: str, state: Path, cgroup: Path | None = None) -> tuple[L
 
 
 def _prepared(state: Path, uid: int, gid: int) -> Path:
-    """Return the directory of the jobs in a state directory that belongs to the service alone, made if missing."""
+    """Return the directory of the jobs in a state directory that only the service may use, created if missing."""
     jobs = state.absolute() / "jobs"
     for each in (state, jobs):
         try:
@@ -171,7 +172,7 @@ def _prepared(state: Path, uid: int, gid: int) -> Path:
         try:
             if made or _is_fresh(handle):
                 os.fchown(handle, uid, gid)
-                for name in ("tokens", "tokens.lock"):  # root has made them before the first start
+                for name in ("tokens", "tokens.lock"):  # root creates them before the first start
                     with suppress(FileNotFoundError):
                         os.chown(name, uid, gid, dir_fd=handle, follow_symlinks=False)
             found = os.fstat(handle)
@@ -204,7 +205,7 @@ class Helper:
     jobs
         The directory of all jobs.
     uid, gid
-        The service's, which is the owner of each job's directory.
+        Those of the service, the owner of each job's directory.
     program
         The command of a wrapper without account and directory.
     """

@@ -72,7 +72,7 @@ class KeptLedger:
         self._path, self._feed, self._find = directory / FILE, feed, find
         self._mutex = threading.Lock()
         self._opened: tuple[LedgerFile, Ledger] | None = None
-        self._seen = 0  # changes of the feed up to this one
+        self._seen = 0  # position in the feed
         self._changed = False  # since it was written
         self._came_true = False  # something, since the coverage was counted
         self.coverage: dict[str, Any] | None = None
@@ -137,7 +137,7 @@ class KeptLedger:
         Parameters
         ----------
         position
-            Of the feed before the schedule was read: later starts count.
+            Position in the feed before the schedule was read: later starts count.
         """
         with self._mutex:
             for id, one in made.items():
@@ -176,7 +176,7 @@ class KeptLedger:
             for who in open:
                 try:
                     job = self._find(int(who))
-                except (GasError, ValueError):  # it was forgotten, or the store is another one
+                except (GasError, ValueError):  # it was deleted, or the store is a different one
                     job = None
                 with self._mutex:
                     self._changed = True
@@ -211,14 +211,14 @@ class KeptLedger:
     # ---------------------------------------------------------------------------------------------------- file
 
     def save(self) -> None:
-        """Write the file, if anything has changed; others need not wait for the disk."""
+        """Write the file if anything has changed; nobody needs to wait for the disk."""
         with self._mutex:
             if not self._changed or self._opened is None:
                 return
             self._changed = False
             file, ledger = self._opened
             wire = ledger.to_wire()
-        if not file.write(wire):  # the next time there may be room
+        if not file.write(wire):  # the next time there may be space
             with self._mutex:
                 self._changed = True
 

@@ -40,9 +40,9 @@ class Limits:
         Jobs and reservations of one user in the schedule: waiting, reserved and running ones together (as the limit of
         this name in PBS).
     max_processor_seconds
-        Processors × walltime summed over those, in seconds.
+        Sum of processors × walltime of these jobs, in seconds.
     max_queued_bytes
-        Bytes of the commands and environments of those, in JSON.
+        Bytes of the commands and environments of these jobs, in JSON.
     max_request_bytes
         Bytes of a request's body.
     max_rate
@@ -80,9 +80,9 @@ class Limits:
         active
             Jobs and reservations that the user has in the schedule.
         processor_seconds
-            Processors × walltime summed over those, in seconds.
+            Sum of processors × walltime of these jobs, in seconds.
         processors, walltime
-            The job's; walltime in seconds.
+            Those of the job; walltime in seconds.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class RateLimiter:
         Raises
         ------
         TooMany
-            The bucket is empty; its `retry_after` says in how many seconds there is a token. Nothing was taken.
+            The bucket is empty; its `retry_after` is the number of seconds until the next token. Nothing was taken.
         """
         if self.rate is None:
             return
@@ -191,7 +191,7 @@ class RateLimiter:
                 self._forget(now)
 
     def _forget(self, now: float) -> None:
-        """Forget full buckets, which have no effect; the next time when the number of the others has doubled."""
+        """Forget full buckets, which have no effect; do so again when the number of the others has doubled."""
         self._full_at = {user: full_at for user, full_at in self._full_at.items() if full_at > now}
         self._sweep_above = max(64, 2 * len(self._full_at))
 
@@ -207,7 +207,7 @@ class Pace:
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
-        self._due: dict[str, float] = {}  # when what a user has sent would have come at the rate
+        self._due: dict[str, float] = {}  # when the sent bytes would have arrived at the rate
         self._sweep_above = 64
 
     def pause(self, user: str, size: int, now: float) -> float:

@@ -134,7 +134,7 @@ class LiveScheduler:
         self.feed.close()
         with self._lock:
             with suppress(StoreFailed):
-                self._book.remember()  # so that no earlier instant is shown after a restart
+                self._book.remember()  # so that the clock never goes back across a restart
             self._store.close()
 
     # ----------------------------------------------------------------------------------------------------- ask
@@ -235,7 +235,7 @@ class LiveScheduler:
                 numbers = sorted(entry.id for entry in (*schedule.running, *schedule.reserved))
             else:
                 numbers = list(jobs)
-        waiting = waiting_in_line(jobs, numbers, wanted)  # outside the lock: it may pass over many jobs
+        waiting = waiting_in_line(jobs, numbers, wanted)  # outside the lock: it may skip many jobs
         with self._present():
             found = [job.snapshot() for id in waiting if (job := book.jobs.get(id)) is not None and job in wanted]
             if wanted.ended:

@@ -76,7 +76,7 @@ class MarkFile:
             if self._file < 0:
                 self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
                 os.pwrite(self._file, text.ljust(_SIZE), 0)
-                self._settle()  # what it says may lag behind after a power cut; that it is there, must not
+                self._settle()  # its contents may lag after a power failure, but it must exist
             os.pwrite(self._file, text.ljust(_SIZE), 0)
 
     def _settle(self) -> None:

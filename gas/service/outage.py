@@ -60,19 +60,19 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
         request = job.request
         lasts = request.walltime if request.kind == "reservation" and not request.lapses else request.run_time
         if job.state == "running" and job.start > now:
-            # It started by a clock that was ahead of a restored one. It holds its processors now, and for its walltime.
+            # It started by a clock ahead of the restored one. It holds its processors now, and for its walltime.
             job.start, job.due = now, now + request.walltime
             job.promise = min(job.promise, now)
         if job.state == "running" and lasts is None and not runner.was_begun(job):
-            # The service ended between noting the start and making it. If started now, the job would lose the elapsed
-            # part of its walltime; like a missed start, it is planned again, unless it was cancelled.
+            # The service ended after recording the start and before making it. If started now, the job would lose the
+            # elapsed part of its walltime; like a missed start, it is planned again, unless it was cancelled.
             if job.being_ended:
                 job.remark(job.no_longer())
                 result.leave(job, "cancelled", now)
                 continue
             job.state = "queued"
         if job.state == "reserved" and request.lapses and job.start < now:
-            result.leave(job, end_by_itself(job), job.start)  # planned again, it would hold processors for nobody
+            result.leave(job, end_by_itself(job), job.start)  # planned again, it would hold processors for no one
             continue
         if job.state == "running" and (end := _ended_while_away(job, lasts, runner, now)) is not None:
             result.leave(job, job.state, end)
@@ -100,7 +100,7 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
 def missed_starts(jobs: Mapping[int, Job], schedule: S3, clock: Clock, pulse: Pulse) -> str | None:
     """Return why due processes were not started: the service was stopped, suspended or starved.
 
-    That is an outage like any other. If started as usual, the jobs would lose the elapsed part of their walltime; read
+    This is an outage like any other. If started as usual, the jobs would lose the elapsed part of their walltime; read
     again from the store, they are planned again, and the broken promises are reported. A service that ran but was slow
     breaks no promise: it starts them late, unless most of a walltime would be lost.
     """

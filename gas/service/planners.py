@@ -34,7 +34,7 @@ PROCESSES = 2
 """Number of concurrent plans, of different users."""
 
 PLAN_SECONDS = 30.0
-"""Most seconds for one plan. The largest that `gas.service.planning` admits takes 2 s on a processor of its own."""
+"""Most seconds for one plan. The largest that `gas.service.planning` admits takes 2 s on a separate processor."""
 
 START_SECONDS = 60.0
 """Most seconds for a process to start; usually it takes half a second."""

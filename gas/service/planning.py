@@ -177,7 +177,7 @@ def _application(tables: dict[str, Any]) -> Application:
     speedup = tables.get("speedup")
     model = speedup.get("model") if isinstance(speedup, Mapping) else None
     if isinstance(model, str) and model not in BUILT_IN:
-        # Plug-ins with keys from clients could read files or run for hours; a table with their times serves as well.
+        # Plug-ins with keys from clients could read files or run for hours; a table with their times is equivalent.
         raise BadInput(
             f"{_PLACE} [speedup] model: {shown(model)} is not available in the service, which has "
             f'{", ".join(sorted(BUILT_IN))}; send the times of a plug-in as a "table", or plan with `gas plan`'

@@ -50,12 +50,14 @@ MOST_IN_SCHEDULE = 3_000
 """Most jobs and reservations that are copied."""
 
 LASTS_SECONDS = 60
-"""Seconds by the scheduler's clock for which predictions hold while the schedule has the same version: a job that runs
-on has not ended, which carries information too."""
+"""Seconds by the scheduler's clock for which predictions hold while the schedule has the same version: that a job
+still runs is information, too.
+"""
 
 REST_FACTOR = 3.0
 """Multiple of their computing time for which predictions hold for the jobs in them, even if the schedule has changed:
-predicting never takes all of the time."""
+prediction never takes all of the time.
+"""
 
 log = logging.getLogger("gas.s3")
 
@@ -258,7 +260,7 @@ class Predictor:
         self._worker: ThreadPoolExecutor | None = None
         self._stopped = False
         self._kept: _Kept | None = None
-        self._next: Future[Mapping[int, Predicted]] | None = None  # has not looked yet
+        self._next: Future[Mapping[int, Predicted]] | None = None  # has not read the schedule yet
 
     def start(self, known: int) -> None:
         """Compile the machine code, if that is necessary and there are enough ended jobs to need it."""
@@ -325,7 +327,7 @@ class Predictor:
                     made = predictions_for(standing, self._ledger.predict)
                 found = {id: _in_short(one) for id, one in made.items()}
                 self._ledger.note(made, position)
-            finally:  # what fails once would fail again
+            finally:  # errors would repeat
                 took = time.monotonic() - begun
                 self._kept = _Kept(version, now, found, begun, took)
                 self._observe(took)
@@ -351,7 +353,7 @@ _compiling_lock = threading.Lock()
 
 
 def _prepare() -> bool:
-    """Return whether the machine code is ready; if it has to be made, start that, which takes half a minute."""
+    """Return whether the machine code is ready; if it is missing, start compiling it, which takes half a minute."""
     from gas.prediction.forward import follow_waiting
 
     with _compiling_lock:

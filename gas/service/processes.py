@@ -2,7 +2,7 @@
 
     start_process    pass a command to its own wrapper (`gas.service.wrapper`)
     was_started      whether this was ever done
-    withdraw         keep every wrapper, however late it starts, from a job that waits (again)
+    withdraw         keep every wrapper, however late it starts, from a waiting job
     settle           the state of a job; ends a job whose wrapper was killed
     cancel_process   terminate it, also before its wrapper has started
     overpower        end a job that its wrapper does not end in time
@@ -14,9 +14,9 @@ All knowledge of a job is in its directory, so after a restart the service calls
 twice is harmless: the first to create ``claim.json``, a wrapper, a cancellation or a withdrawal, claims the job. Only
 Linux has the required ``/proc``.
 
-A service that was killed may have made a wrapper that leaves no trace for a while, so no look at a directory can tell
-what will happen; a claim can. Therefore a waiting job either has no ``job.json``, without which a wrapper starts
-nothing, or is withdrawn, and answers about it hold.
+A service that was killed may have started a wrapper that leaves no trace for a while, so the contents of a directory
+do not tell what will happen; a claim does. Therefore a waiting job either has no ``job.json``, without which a wrapper
+starts nothing, or is withdrawn, and answers about it hold.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def start_process(
             "facts": facts or {},
             "cgroup": None if reach.cgroup is None else str(reach.cgroup),
         }
-        # the wrapper syncs it, and the directory's own name, before it starts the command: no need to wait here
+        # The wrapper syncs it, and the directory's own name, before it starts the command: no need to wait here.
         wrapper.write_record(str(job_directory / wrapper.JOB), record, durable=False)
         if withdrawn:  # an older wrapper that takes the job from here on finds the present command
             (job_directory / wrapper.CLAIM).unlink()
@@ -210,14 +210,14 @@ def was_started(job_directory: Path) -> bool:
         return False
     if any(_is_there(job_directory / name) for name in _TRACES) or wrapper_of(_place(job_directory)) is not None:
         return True
-    # it may have made its record between being looked for there and here
+    # It may have written its record between the two checks.
     return _is_there(job_directory / wrapper.CLAIM)
 
 
 def withdraw(job_directory: Path) -> bool:
     """Keep every wrapper from starting a job that was not started; return False if one has taken it.
 
-    `start_process` lifts that. It takes no disk space, and nothing is synced: no wrapper survives a power failure.
+    `start_process` reverses it. It needs no disk space, and nothing is synced: no wrapper survives a power failure.
 
     Raises
     ------
@@ -284,13 +284,13 @@ def settle(
     if (claim is not None and is_running(*claim)) or (isinstance(state, Started) and alive(state)):
         return state
     place = _place(job_directory)
-    if wrapper_of(place) is not None:  # it has not made its claim yet, or the job has removed or spoilt that
-        # never None: by the time the caller acts on that, the wrapper may be gone, having run the job
+    if wrapper_of(place) is not None:  # it has not made its claim yet, or the job has removed or damaged that
+        # Never None: when the caller acts on that, the wrapper may have run the job and ended.
         return state or Unreadable(job_directory, "has a wrapper but no records (any more)")
     taken = claim is not None or state is not None or _is_there(job_directory / wrapper.CLAIM)
     if not taken and not (begun and _has_run(job_directory)):
         return None
-    # it may have written its last record between being listed and being read
+    # It may have written its last record between the two reads.
     state = read_state(job_directory)
     if isinstance(state, Ended):
         return state
@@ -317,7 +317,7 @@ def settle(
             if reason == "walltime" and not isinstance(state, Started) and not _is_there(job_directory / "stdout"):
                 ends_as, message = "not started", "its wrapper had not started it by the end of its walltime"
         record = wrapper.end_record(ends_as, began, max(began, now), message=message)
-    with contextlib.suppress(OSError):  # a full disk must not keep the processors; the next call tries again
+    with contextlib.suppress(OSError):  # a full disk must not block the processors; the next call retries
         wrapper.write_record(str(job_directory / wrapper.ENDED), record)
     return Ended(**record)  # type: ignore[arg-type]  # the keys of an end record are these fields
 
@@ -429,10 +429,10 @@ def _end(place: Path, state: Started | Ended | Unreadable | None, owner: wrapper
 
 
 def _group(started: object) -> tuple[int, int] | None:
-    """Return session and process group of a job's command, None if they may belong to others by now."""
+    """Return session and process group of a job's command; None if they may belong to others by now."""
     if not isinstance(started, Started) or started.boot != boot_now():
         return None
-    # the kernel gives out no pid that is still the number of a session, so one in use again means an empty session
+    # The kernel does not reuse a pid that is the number of a session, so a reused one means an empty session.
     reused = process_at(started.wrapper_pid)
     if reused is not None and reused.ticks != started.wrapper_ticks:
         return None

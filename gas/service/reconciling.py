@@ -116,7 +116,7 @@ def _adopt(store: Store, jobs: Path, names: list[str], found: dict[str, tuple[in
         id, identity = found[name]
         known = store.job(id)
         if known is not None and known.identity == identity:
-            continue  # taken in by an earlier life, which did not come to the end of this
+            continue  # added by an earlier run that did not finish
         job = _job_in(jobs / name, id, identity, store.identity) if known is None else None
         if job is None:
             log.warning("%s: the unreadable directory of a job that the store does not know", jobs / name)
@@ -124,7 +124,7 @@ def _adopt(store: Store, jobs: Path, names: list[str], found: dict[str, tuple[in
             continue
         try:
             store.write(new=[job])
-        except sqlite3.IntegrityError:  # its key has made another job since
+        except sqlite3.IntegrityError:  # its key has created another job since
             store.write(new=[replace(job, request=replace(job.request, key=None))])
         adopted.append(job)
     return adopted
@@ -138,7 +138,7 @@ def _has_run_after_all(job: Job, directory: Path, runner: Runner) -> bool:
     try:
         state = processes.read_state(directory)
     except processes.Unknown:
-        return True  # its processors are held until that is known
+        return True  # its processors are held until this is known
     if isinstance(state, processes.Ended):
         return state.exit_status is not None or state.signal is not None
     return runner.was_begun(job)
@@ -266,9 +266,9 @@ def _record_of(directory: Path) -> Fields | None:
 
 
 def _stop(directory: Path) -> None:
-    """End processes in a directory that belongs to no job: other jobs get the processors."""
+    """End processes in a directory that belongs to no job, since other jobs get the processors."""
     try:
         if processes.was_started(directory):
             processes.cancel_process(directory)
-    except Exception as error:  # whatever it is, it must not keep the service from starting
+    except Exception as error:  # no error may keep the service from starting
         log.warning("%s: the processes there cannot be killed: %s", directory, error)

@@ -42,14 +42,14 @@ Reason = Literal["exited", "walltime", "cancelled", "not started", "lost"]
 _REASONS: tuple[Reason, ...] = ("exited", "walltime", "cancelled", "not started", "lost")
 _RECORD_LIMIT = 1_000_000  # bytes; records have a few hundred
 
-# What an open says about the file itself, and will say again. Anything else says something about this moment.
+# Errors of an open that concern the file itself and will recur. Others are temporary.
 _OF_THE_FILE = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EISDIR, errno.ENAMETOOLONG)
 
 CANCELLED = 0
 """The pid in the claim of a cancellation."""
 
 WITHDRAWN = -2
-"""The pid in place of that of a claim which keeps all wrappers off a job that waits again (`processes.withdraw`)."""
+"""The pid in a claim that keeps all wrappers from a job that waits again (`processes.withdraw`)."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ def alive(started: Started) -> bool:
 def open_regular(path: Path) -> int:
     """Return a descriptor for reading a regular file.
 
-    The directory of a job is the job's to write to: a pipe, a terminal or a link in the place of a file must neither
-    keep the service waiting nor lead it elsewhere.
+    A job can write to its directory: a pipe, a terminal or a link in place of a file must neither block the service nor
+    lead it elsewhere.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def claim_of(job_directory: Path) -> tuple[int, int, str] | None:
         return None
     try:
         if not isinstance(record, Unreadable) and not _is_elsewhere(record, job_directory):
-            if "command" in record:  # what its wrapper was to run: an order stands in the place of the claim to it
+            if "command" in record:  # the command for its wrapper: job.json is in place of the claim
                 return WITHDRAWN, 0, ""
             return record.integer("pid", minimum=0), record.integer("ticks", minimum=0), str(record.value("boot"))
     except FieldError:

@@ -60,7 +60,7 @@ def refusal(error: Exception, availability: Any = None) -> JSONResponse:
 
 def first_problem(errors: Any) -> str:
     """Return the first error in a request: its place, the error, and the nearest known key."""
-    error = min(errors, key=lambda e: e["type"] != "extra_forbidden")  # a mistyped key before the one it meant
+    error = min(errors, key=lambda e: e["type"] != "extra_forbidden")  # a mistyped key before the missing one
     place = ".".join(str(part) for part in error["loc"] if part not in ("process", "simulated"))
     kind, given = error["type"], error.get("input")
     if kind == "extra_forbidden":

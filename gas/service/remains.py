@@ -43,12 +43,12 @@ class Traces:
     wrapper
         Its wrapper, if alive: all its descendants belong to the job.
     group
-        Session and process group of its command; None if unknown, or of a session that is no longer the job's.
+        Session and process group of its command; None if unknown, or if the session may belong to others by now.
     cgroup
         Its cgroup, if it has one.
     uid
-        The user that it runs as: only this user's processes count, because marks can be forged, and because a
-        helper that is root does not trust what it is asked. None where all jobs run as the user of the service.
+        The user that it runs as: only this user's processes count, because marks can be forged, and because a helper
+        that is root does not trust its requests. None if all jobs run as the user of the service.
     """
 
     directory: Path
@@ -103,7 +103,7 @@ def end(traces: Traces) -> int:
     of the job is left.
     """
     if traces.cgroup is not None:
-        cgroup.kill(traces.cgroup)  # all at one stroke, where the kernel can
+        cgroup.kill(traces.cgroup)  # all at once, if the kernel can
     ended: set[tuple[int, int]] = set()
     for _ in range(_ROUNDS):
         new = [each for each in members(traces) if (each.pid, each.ticks) not in ended]
@@ -118,14 +118,14 @@ def end(traces: Traces) -> int:
 def signal_process(pid: int, ticks: int, number: signal.Signals) -> bool:
     """Send a signal to the process with this pid and start; return whether there was one.
 
-    The descriptor is taken first and the start compared after it: from then on the signal cannot reach another process
-    that gets the pid.
+    The descriptor is opened first and the start compared afterwards: from then on the signal cannot reach another
+    process that gets the pid.
     """
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         return False
-    except OSError:  # a kernel or sandbox without it; the gap left is that between the next two lines
+    except OSError:  # a kernel or sandbox without it: a gap remains between the next two lines
         descriptor = -1
     try:
         found = process_at(pid)
@@ -156,7 +156,7 @@ def _facts(pid: int, name: str, most: int) -> bytes:
     Parameters
     ----------
     most
-        Bytes: any user can give a process a command line and an environment of gigabytes.
+        Most bytes to read: any user can give a process a command line and an environment of gigabytes.
     """
     try:
         with Path(f"/proc/{pid}/{name}").open("rb", buffering=0) as file:
@@ -172,7 +172,7 @@ def _facts(pid: int, name: str, most: int) -> bytes:
 
 
 def _is_of(each: wrapper.Process, uid: int | None) -> bool:
-    # by its status: the owner of its files in /proc is root as soon as it forbids core dumps
+    # By its status: root owns its files in /proc as soon as it forbids core dumps.
     return uid is None or str(uid).encode() in _uids(each.pid)
 
 

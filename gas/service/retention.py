@@ -80,7 +80,7 @@ class Retention:
         """Delete the jobs that are old enough."""
         try:
             while old := self._old():
-                # First what it wrote, then that it was: what is interrupted in between is found again.
+                # First the output, then the record of the job: an interrupted deletion is found again.
                 for job in old:
                     if self._stopped.is_set():
                         return

@@ -20,11 +20,11 @@
     answer     no         own   yes        answer what a waiting job is offered
     machine    no         no    yes        change the machine: its size, whether it accepts jobs
 
-*Anonymous* is a request without a token although tokens are required, *own* a job of the same user. What a job runs and
-writes may hold secrets, so that belongs to its user alone; what keeps a machine in order (who has it, how it ended,
-cancelling) is an operator's too.
+*Anonymous* is a request without a token although tokens are required, *own* a job of the same user. The command and
+output of a job may hold secrets, so they belong to its user alone. Operators may also see and do what keeps a machine
+in order: whose job it is, how it ended, cancelling it.
 
-A request passes twice: `admit` when it arrives, before anything of it is read, and `require` once the job is known.
+A request is checked twice: by `admit` when it arrives, before its body is read, and by `require` once the job is known.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class DamagedRow(StoreDamaged, sqlite3.DatabaseError):
 
 def seal(values: Iterable[object]) -> int:
     """Return the checksum of some values: integers, texts and None."""
-    return zlib.crc32(json.dumps(list(values), default=repr).encode())  # of damaged bytes it is another
+    return zlib.crc32(json.dumps(list(values), default=repr).encode())  # damaged bytes give another value
 
 
 def asked_row(job: Job) -> tuple[object, ...]:

@@ -87,10 +87,10 @@ class Runner:
         self._store = store
         self._host = host or Host()
         self._unstarted: dict[int, str] = {}  # reason why a process could not be handed to a wrapper at all
-        self._delayed: dict[int, str] = {}  # reason why it could not be yet, such as a full disk
-        self._unknown: set[int] = set()  # those whose state the system cannot tell at present
-        self._uncancelled: set[int] = set()  # those that could not be signalled yet
-        self._to_cancel: dict[int, float] = {}  # since when
+        self._delayed: dict[int, str] = {}  # reason for a temporary failure, such as a full disk
+        self._unknown: set[int] = set()  # jobs whose state the system cannot tell at present
+        self._uncancelled: set[int] = set()  # jobs that could not be signalled yet
+        self._to_cancel: dict[int, float] = {}  # with the time since when
         self._overpowered: set[int] = set()
         self._begun: set[int] = set()
         self._settled = 0.0
@@ -138,11 +138,11 @@ class Runner:
         self._delayed.pop(job.id, None)
 
     def was_begun(self, job: Job) -> bool:
-        """Return whether a process was handed to a wrapper, or that failed for good, perhaps before a restart.
+        """Return whether a process was handed to a wrapper, or failed for good, perhaps before a restart.
 
-        If not, no wrapper from before a restart starts it any more, however late it comes up. While the system cannot
-        tell, the answer is yes: `ended` checks again. A job whose start is delayed since the last restart counts as
-        well: it holds its processors, and starts as soon as it can.
+        If not, no wrapper from before a restart will start it, however late. While the system cannot tell, the answer
+        is yes: `ended` checks again. A job whose start is delayed since the last restart also counts: it holds its
+        processors, and starts as soon as it can.
         """
         if job.id in self._delayed:
             return True
@@ -216,7 +216,7 @@ class Runner:
         reason = by_us if job.id in self._overpowered else "lost"
         record = processes.settle(directory, begun=job.id in self._begun, reach=reach, reason=reason)
         if record is None and not processes.was_started(directory):
-            # its wrapper died before it could take the job, for example because the disk was full
+            # Its wrapper died before it could take the job, for example because the disk was full.
             self._begun.discard(job.id)
             self._delayed[job.id] = "no wrapper was available"
             return self._end_without_start(job)
@@ -238,13 +238,13 @@ class Runner:
         return None if self._host.launcher is None else self._host.launcher.accounts.of(job.request.user)
 
     def check(self, job: Job) -> None:
-        """Refuse, with `BadInput`, what can never be started: its command, or its user if each job has its own."""
+        """Raise `BadInput` if a job can never be started: its command, or its user if each job has its own."""
         command_of(job, self._directory, self._account_of(job))
 
     def _end_without_start(self, job: Job) -> processes.Ended | None:
         """Return the end of a job without a wrapper; None as long as it may still be started.
 
-        A wrapper may have taken it after all: one from before a restart, or of a helper that did not answer in time.
+        A wrapper may have taken it after all: one from before a restart, or from a helper that did not answer in time.
         """
         reason: Literal["cancelled", "not started"] = "not started"
         if job.id in self._unstarted:

@@ -215,11 +215,11 @@ def serve(
 
 @contextmanager
 def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
-    """Have SIGINT and SIGTERM stop a server, also before it runs; once it has stopped for them, they are done with.
+    """Make SIGINT and SIGTERM stop a server, also before it runs; do not raise them again afterwards.
 
-    So does SIGHUP, unless it is ignored, as under nohup.
+    The same holds for SIGHUP, unless it is ignored, as under nohup.
 
-    uvicorn takes them over while it runs, and raises them again afterwards for the previous handlers.
+    uvicorn handles these signals while it runs, and raises them again afterwards for the previous handlers.
     """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:

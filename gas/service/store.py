@@ -210,7 +210,7 @@ class Store:
             self.write(meta=self._lost_fact())
 
     def adopt_identity(self, identity: str | None, meta: dict[str, str]) -> None:
-        """Take this identity, and these facts; None keeps the present one."""
+        """Take over this identity, and these facts; None keeps the present identity."""
         self.identity = identity or self.identity
         self.write(meta={**meta, "store": self.identity})
         self.epoch = _number(self.meta(), "epoch")
@@ -305,7 +305,7 @@ class Store:
         return [job_of(row) for row in self._database.execute(f"{COMMANDED} WHERE {_ACTIVE} ORDER BY jobs.id")]
 
     def job(self, id: int) -> Job | None:
-        """Return one job, None if there is none of that number."""
+        """Return one job; None if there is none of this number."""
         row = self._database.execute(f"{COMMANDED} WHERE jobs.id = ?", (id,)).fetchone()
         return None if row is None else job_of(row)
 
@@ -325,7 +325,7 @@ class Store:
         return self.ended(Wanted(limit=limit, ended=limit))[::-1]
 
     def ended(self, wanted: Wanted) -> list[Job]:
-        """Return ended jobs in submission order, one more than fits on a page if there are as many."""
+        """Return ended jobs in submission order: one page, and one more if there is a next page."""
         bound = f"SELECT id FROM jobs WHERE NOT {_ACTIVE} ORDER BY id DESC LIMIT 1 OFFSET ?"
         row = self._database.execute(bound, (wanted.ended - 1,)).fetchone()
         first = max(wanted.after + 1, 0 if row is None else row["id"])
@@ -344,7 +344,7 @@ class Store:
             found += [job for row in rows for job in self._listed(row["id"], row["life_seal"])]
             if len(rows) <= wanted.limit:
                 break
-            values[0] = rows[-1]["id"] + 1  # damaged rows hide no others
+            values[0] = rows[-1]["id"] + 1  # so that damaged rows hide no others
         return found
 
     def _listed(self, id: int, life_seal: str) -> Iterator[Job]:
@@ -386,7 +386,7 @@ class Store:
         return self._jobs
 
     def last_id(self) -> int:
-        """Return the highest job number given so far, 0 before the first; also if that job is forgotten."""
+        """Return the highest job number given so far, 0 before the first; even if that job was deleted."""
         return self._last_id
 
     def _sound(self, rows: Iterable[sqlite3.Row]) -> Iterator[Job]:

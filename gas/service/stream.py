@@ -1,11 +1,11 @@
 """The event stream: the changes of a `Feed`, sent to one client as server-sent events.
 
 id       life and number of the change, to come back with as Last-Event-ID
-event    machine (first of all, and after the jobs of each change), job, or reset: something was missed, read anew
+event    machine (first of all, and after the jobs of each change), job, or reset: changes were missed, read all again
 data     the object of GET /v1/machine, or one of GET /v1/jobs as this client may see it
 
-What is new is sent in one piece: a queue that moves changes thousands of jobs a second, and each piece costs far more
-than what is in it.
+New changes are sent in one piece: a moving queue changes thousands of jobs per second, and sending a piece costs far
+more than its contents.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ async def events(
 ) -> AsyncIterator[bytes]:
     """Yield the events for one client, as bytes, until the service stops or the client loses its right.
 
-    A client that reads too slowly keeps nothing here but its position; its connection is ended in time
-    (`gas.service.connections`), and what it has missed is made up for when it comes back.
+    For a client that reads too slowly, only its position is kept here; its connection is closed in time
+    (`gas.service.connections`), and it gets what it has missed when it returns.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ async def events(
             if changes:
                 position = changes[-1].number
                 yield b"".join(map(changed, changes))
-                await asyncio.sleep(0)  # a long backlog keeps no request waiting
+                await asyncio.sleep(0)  # a long backlog must not delay requests
                 continue
             try:
                 await asyncio.wait_for(news.wait(), WELCOME_SECONDS)

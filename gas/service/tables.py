@@ -41,17 +41,17 @@ _ADDED = {
     6: (NOTICE, *OFFERED),
     7: (HELD,),
 }  # columns of jobs, by the schema that brought them
-_RESHAPES = (  # and other changes with a key
+_RESHAPES = (  # also other changes with a key
     "CREATE TABLE reshapes (id INTEGER NOT NULL, user TEXT NOT NULL, client_key TEXT NOT NULL, "
     "changes TEXT NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (id, user, client_key)) WITHOUT ROWID"
 )
 _REST = (
-    # Commands may be long and never change: in a table of their own, a promise that moves does not write them anew.
+    # Commands may be long and never change: in a table of their own, they are not rewritten when a promise moves.
     "CREATE TABLE commands (id INTEGER PRIMARY KEY, command TEXT NOT NULL, environment TEXT NOT NULL, "
     "command_seal INTEGER NOT NULL)",
     "CREATE UNIQUE INDEX keys ON jobs (user, client_key) WHERE client_key IS NOT NULL",
     "CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running')",
-    # Behind 100,000 jobs that wait, or among a million that have ended, the right ones are found without a search.
+    # Finds jobs without a search behind 100,000 waiting jobs, or among a million ended ones.
     "CREATE INDEX ended_jobs ON jobs (id) WHERE state NOT IN ('queued', 'reserved', 'running')",
     "CREATE INDEX ended_at ON jobs (finished) WHERE state NOT IN ('queued', 'reserved', 'running')",
 )

@@ -73,13 +73,13 @@ class TokenRecord:
 
 def hash_of(salt: bytes, secret: str) -> bytes:
     """Return the stored hash of the secret of a token."""
-    # One SHA-256, no slow password hash: the secret is not chosen by a person but 256 random bits, too many to try
-    # through however fast the hash, and every request pays for it. The salt makes equal secrets look different.
+    # One SHA-256 instead of a slow password hash: the secret is 256 random bits, not chosen by a person, too many to
+    # try at any speed, and every request pays for the hash. The salt makes equal secrets look different.
     return hashlib.sha256(salt + secret.encode("ascii")).digest()
 
 
 NO_TOKEN = TokenRecord("", "", "user", bytes(16), bytes(32), 0)
-"""Compared with if an id does not exist, so that response times reveal nothing about ids."""
+"""The record to compare with if an id does not exist, so that response times reveal nothing about ids."""
 
 
 # ------------------------------------------------------------------------------------------------------------ the file
@@ -168,7 +168,7 @@ def revoke_tokens(path: Path, which: str) -> list[TokenRecord]:
     with _changing(path) as records:
         revoked = [r for r in records if r.id == wanted] or [r for r in records if r.user == which]
         if not revoked:
-            # what looks like a token may be one with a slip in it: it is not repeated
+            # It may be a token with a typing error: do not repeat it.
             shown = "a complete token" if which.startswith("gas_") else f"the id or user {quoted(which)}"
             raise NotFound(f"{path}: has no token of {shown}; `gas token list` lists all tokens")
         records[:] = [r for r in records if r not in revoked]
@@ -178,10 +178,10 @@ def revoke_tokens(path: Path, which: str) -> list[TokenRecord]:
 @contextlib.contextmanager
 def _changing(path: Path) -> Iterator[list[TokenRecord]]:
     """Yield the records for changes in place, then write them; one process at a time."""
-    path = Path(os.path.realpath(path))  # what a link names is replaced, not the link
+    path = Path(os.path.realpath(path))  # replace the target of a link, not the link
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # not the file itself, which is replaced: who waited for it would hold the lock of a file that is gone
+        # Not the file itself, which is replaced: a waiting process would get the lock of a file that is gone.
         lock = os.open(
             path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
         )
@@ -200,7 +200,7 @@ def _changing(path: Path) -> Iterator[list[TokenRecord]]:
 def _write(path: Path, records: list[TokenRecord]) -> None:
     """Replace the file durably, or leave it unchanged."""
     document = {"schema": SCHEMA, "tokens": [_to_wire(record) for record in records]}
-    new = path.with_name(path.name + ".new")  # one name, under the lock: a crash leaves one such file at most
+    new = path.with_name(path.name + ".new")  # one name, under the lock: a crash leaves at most one such file
     try:
         new.unlink(missing_ok=True)
         handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -293,7 +293,7 @@ def _check_safe(path: Path, found: os.stat_result) -> None:
             f"added a token; run `chmod 600 {path}`, then check it with `gas token list`"
         )
     owners = {0, os.geteuid()}
-    if os.geteuid() == 0:  # for a service of another account, in whose folder it is
+    if os.geteuid() == 0:  # for a service under another account, which owns the folder
         owners.add(path.parent.stat().st_uid)
     if found.st_uid not in owners:
         raise BadInput(
@@ -323,7 +323,7 @@ def _records(document: object, place: str) -> list[TokenRecord]:
 
 
 def _record(fields: Fields) -> TokenRecord:
-    # values of the keys that hold, or by a slip could hold, something secret are not repeated in messages
+    # Messages do not repeat values of keys that hold, or by mistake could hold, a secret.
     id = fields.value("id")
     if not isinstance(id, str) or not _ID.fullmatch(id):
         raise fields.fail("id", "is not 8 hexadecimal digits")

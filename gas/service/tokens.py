@@ -36,9 +36,9 @@ log = logging.getLogger("gas.s3")
 class Tokens:
     """The tokens file of a running service; safe to call from many threads.
 
-    The file is looked at in every request and read again when it changed, so that a token that was added or revoked
-    is so at once. While it cannot be used (gone, malformed, writable by others) all requests are
-    refused, and the log says why.
+    Every request checks whether the file has changed and then reads it again, so that an added or revoked token takes
+    effect at once. While the file is unusable (gone, malformed, writable by others), all requests are refused, and the
+    log says why.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ class Tokens:
 def the_service_user() -> Principal:
     """Return the principal of all requests without tokens: the user of the service, with all rights.
 
-    The system is asked, not the environment, which could say anything; what no user of a token could be called is
-    replaced.
+    The name comes from the system, not from the environment, which could say anything; characters that a token's user
+    may not have are replaced.
     """
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name

@@ -23,7 +23,7 @@ class Turnstile:
         self._holder: int | None = None
         self._depth = 0
         self._since = 0.0
-        self.passed = 0  # how many have got through so far
+        self.passed = 0  # number of threads that have passed so far
         self._queue: deque[tuple[int, threading.Lock]] = deque()
 
     def __enter__(self) -> None:
@@ -62,7 +62,7 @@ class Turnstile:
             turn.acquire()
             (self._queue.appendleft if first else self._queue.append)((me, turn))
         try:
-            turn.acquire()  # released by the holder before, who has made this thread the next one
+            turn.acquire()  # released by the previous holder, which has chosen this thread as the next
         except BaseException:  # a signal
             with self._mutex:
                 if (me, turn) in self._queue:

@@ -5,24 +5,24 @@ standard library, and as little of it as possible (no pathlib, contextlib, datac
 for its start. Its files in DIRECTORY:
 
     job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds), clock_offset, cgroup
-    claim.json     whose job this is: made only once, so that a command runs at most once however often it is started;
-                   on disk, with the directories that lead to it, before the command is started (`take`)
+    claim.json     who took the job: created only once, so that a command runs at most once, however often it is
+                   started; on disk, with the directories that lead to it, before the command starts (`take`)
     started.json   wrapper and command by pid, and when the command started
     ended.json     how it ended; written when no process of the job is left, and the last thing that happens
     stdout, stderr what the command printed
 
-Records appear whole or not at all (written aside, synced, renamed). After a power cut a job without a claim never ran,
-and one with a claim may have run and is not started again. The time that the disk takes for that counts as walltime,
-which begins with the planned start.
+Records appear atomically (written under another name, synced, renamed). After a power failure, a job without a claim
+never ran, and one with a claim may have run and is not started again. The time for the disk counts as walltime, which
+begins with the planned start.
 
     exits by itself ── leftovers get 0.1 s, then TERM, 1 s later KILL ──┐
     walltime        ── TERM at terminate_at, KILL at kill_at ───────────┼── nothing left ── ended.json
     TERM to wrapper ── TERM, 2 s later (at most kill_at) KILL ──────────┘
 
-Signals go to all that descends from the command. As a *child subreaper* the wrapper inherits every orphan below it, so
-that a process which leaves the group by setsid or double fork is still found, and "no child left" means "nothing left".
-Without that (an old kernel, a sandbox) the wrapper's session is the limit of what it finds. A process that it may not
-kill, or that does not die, keeps it waiting: its processors are not free.
+Signals go to all descendants of the command. As a *child subreaper* the wrapper inherits every orphan below it, so that
+it also finds a process that leaves the group by setsid or double fork, and "no child left" means "nothing left".
+Otherwise (an old kernel, a sandbox) it finds only processes in its session. A process that it may not kill, or that
+does not die, keeps it waiting: its processors are not free.
 
 ACCOUNT (``UID:GID:GROUP,...``) is the Unix user that the command becomes; `gas.service.launcher` has given the wrapper
 the capabilities for that. It never comes from DIRECTORY.
@@ -46,21 +46,21 @@ if TYPE_CHECKING:
 JOB, CLAIM, STARTED, ENDED = "job.json", "claim.json", "started.json", "ended.json"
 
 MARK = "GAS_JOB_DIRECTORY"
-"""In the environment of every job: by it a job's processes are recognised should the wrapper be killed."""
+"""A variable in the environment of every job: it identifies a job's processes if the wrapper was killed."""
 
-LINGER = 0.1  # seconds for leftovers to end by themselves: a `tee` behind the command still has lines to write
+LINGER = 0.1  # seconds for leftovers to end by themselves: a `tee` after the command still has lines to write
 LEFTOVER_GRACE = 1.0  # seconds between TERM and KILL for leftovers
 CANCEL_GRACE = 2.0  # seconds between TERM and KILL of a cancelled job
 
 GONE = (errno.ENOENT, errno.ESRCH, errno.ENOTDIR)
-"""The errors which show that a file or a process does not exist; others (EMFILE, ENOMEM) show nothing about it."""
+"""Errors which show that a file or a process does not exist; others (EMFILE, ENOMEM) show nothing about it."""
 
 PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
 """Temporary errors: a retry may succeed."""
 
-_EXEC_PATIENCE = 5.0  # seconds to wait for the command to get going, before it counts as started anyway
-_LOOK = 5.0  # seconds between two looks at the clock at least
-_RECORD_PATIENCE = 30.0  # seconds to go on trying to write the end record: a job may have filled the disk
+_EXEC_PATIENCE = 5.0  # seconds to wait for the exec of the command, after which it counts as started anyway
+_LOOK = 5.0  # longest interval between two looks at the clock, in seconds
+_RECORD_PATIENCE = 30.0  # seconds of attempts to write the end record: a job may have filled the disk
 _NEVER = float("inf")
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_CAP_AMBIENT = 1, 36, 47
 _AMBIENT_RAISE, _AMBIENT_CLEAR_ALL = 2, 4
@@ -72,12 +72,12 @@ CAP_CHOWN, CAP_KILL, CAP_SETGID, CAP_SETUID = 0, 5, 6, 7
 
 
 class Deadlines:
-    """The next action on a job, and its time, by times and events alone.
+    """The next action on a job and its time, from times and events alone.
 
     Parameters
     ----------
     terminate_at, kill_at
-        Seconds on the clock by which `step` is asked.
+        Seconds on the clock of the callers of `step`.
     """
 
     def __init__(self, terminate_at: float, kill_at: float) -> None:
@@ -98,7 +98,7 @@ class Deadlines:
     def command_ended(self, now: float, killed: bool = False) -> None:
         """Record that the command itself has ended; from now on the deadlines apply to its remaining processes.
 
-        If it was `killed` after its time, the service has ended it, because it had stopped its wrapper.
+        If it was `killed` after its time, the service has ended it because it had stopped its wrapper.
         """
         if killed and self.reason == "exited" and now >= min(self.terminate_at, self.kill_at):
             self.reason = "walltime"
@@ -186,13 +186,13 @@ def write_record(path: str, record: dict[str, object], *, once: bool = False, du
         try:
             os.unlink(aside)
         except OSError:
-            pass  # the job has removed its directory, perhaps; the first error is the one to report
+            pass  # the job may have removed its directory; the first error is reported
         raise
     if durable:
         try:
             sync(os.path.dirname(path) or ".")
         except FileNotFoundError:
-            return  # it appeared, and the job has removed it with its directory since
+            return  # it appeared, and the job has since removed it with its directory
 
 
 def sync(path: str) -> None:
@@ -201,7 +201,7 @@ def sync(path: str) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that knows no such thing for directories
+        if error.errno != errno.EINVAL:  # a file system without it for directories
             raise
     finally:
         os.close(handle)
@@ -226,7 +226,7 @@ def take(directory: str, claim: dict[str, object]) -> None:
         try:
             sync(os.path.join(directory, JOB))
         except FileNotFoundError:
-            pass  # a cancellation may come before it
+            pass  # a cancellation may come first
         sync(directory)
         sync(os.path.dirname(directory))
     except OSError:
@@ -304,7 +304,7 @@ def process(pid: int) -> Process | None:
         if error.errno in GONE:
             return None
         raise
-    fields = text[text.rindex(b")") + 2 :].split()  # a name may hold spaces and brackets
+    fields = text[text.rindex(b")") + 2 :].split()  # a name may contain spaces and brackets
     return Process(pid, fields[0].decode(), int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
 
 
@@ -372,7 +372,7 @@ def send(number: int) -> None:
         try:
             os.kill(target, number)
         except (ProcessLookupError, PermissionError):
-            pass  # gone meanwhile; or another user's (a setuid program), which then keeps the job from ending
+            pass  # gone meanwhile; or another user's (a setuid program), which keeps the job from ending
 
 
 # ---------------------------------------------------------------------------------------------------------- one job
@@ -385,7 +385,7 @@ def clock() -> float:
 
 def program() -> list[str]:
     """Return the command of a wrapper without its last argument, the directory."""
-    # isolated (no PYTHON* variable or user site reaches it) and without site; UTF-8 whatever the locale
+    # Isolated (no PYTHON* variables, no user site) and without site; UTF-8 in any locale.
     return [sys.executable, "-I", "-S", "-X", "utf8", __file__]
 
 
@@ -412,7 +412,7 @@ def keep_capabilities(libc: ctypes.CDLL, *kept: int, over_exec: bool = False) ->
 
 def become_user(libc: ctypes.CDLL, account: str) -> None:
     """Make this process run as a Unix user, without capabilities and with the limits of a login."""
-    import resource  # only where jobs have users of their own
+    import resource  # only if jobs have their own users
 
     uid, gid, groups = account.split(":")
     os.setgroups([int(each) for each in groups.split(",") if each])
@@ -447,7 +447,7 @@ def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None, account
         os.open(os.path.join(directory, "stdout"), create, 0o600),
         os.open(os.path.join(directory, "stderr"), create, 0o600),
     ]
-    if account:  # the user's, whose quota pays, and for the service's group to read
+    if account:  # the file belongs to the user, whose quota pays; the service's group may read it
         for file in files[1:]:
             os.fchmod(file, 0o640)
             os.fchown(file, int(account.split(":")[0]), -1)
@@ -465,7 +465,7 @@ def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None, account
     for file in files:
         os.close(file)
     try:
-        os.setpgid(pid, pid)  # the child does the same; in either order the group exists from here on
+        os.setpgid(pid, pid)  # the child does the same; either way the group exists from here on
     except OSError:
         pass
     return pid, report
@@ -481,15 +481,15 @@ def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wra
         if account and libc is None:
             raise OSError(errno.ENOSYS, "the C library cannot set capabilities")
         if account and libc is not None:
-            become_user(libc, account)  # before what follows, which a change of user would undo
+            become_user(libc, account)  # before the following calls, which a change of user would undo
         if libc is not None:
-            # without the wrapper nothing enforces the walltime, so the command ends with it
+            # Without the wrapper nothing enforces the walltime, so the command ends with it.
             libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
             if os.getppid() != wrapper:
                 os._exit(127)
         for number in signal.valid_signals():
             try:
-                signal.signal(number, signal.SIG_DFL)  # nohup and Python ignore some, which exec would hand on
+                signal.signal(number, signal.SIG_DFL)  # nohup and Python ignore some, and exec would pass that on
             except (OSError, ValueError):
                 pass
         for standard, file in enumerate(files):
@@ -539,17 +539,17 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool, cgroup: str |
             childless = True
         if childless and (subreaper or not family(os.getpid(), patient_processes())):
             return status
-        # by name: CPython returns a siginfo of rubbish when it is stopped, then continued after the time was over
+        # By name: CPython returns an invalid siginfo when it is stopped and continued after the timeout.
         if wanted is not None and wanted.si_signo in _CANCELLING:
             deadlines.cancel(clock())
         due = deadlines.step(clock())
         if due:
             if due == signal.SIGKILL and cgroup:
-                write_to(os.path.join(cgroup, "cgroup.kill"), b"1")  # at one stroke, forks too
+                write_to(os.path.join(cgroup, "cgroup.kill"), b"1")  # all at once, forks too
             send(due)
             if due == signal.SIGTERM:
                 send(signal.SIGCONT)  # a stopped process would not see the TERM
-        # seconds at most: a wait does not count a machine's sleep; no SIGCHLD comes for what is not our child
+        # Seconds at most: a wait does not count a suspended machine's sleep; only children cause SIGCHLD.
         limit = 0.02 if childless else _LOOK
         wanted = signal.sigtimedwait(_AWAITED, min(limit, deadlines.pause(clock())))
 
@@ -565,7 +565,7 @@ def run(directory: str, claim: dict[str, object], account: str = "") -> dict[str
         with open(os.path.join(directory, JOB), encoding="utf-8") as file:
             job = json.load(file)
         terminate_at, kill_at = float(job["terminate_at"]), float(job["kill_at"])
-        # They are by the service's clock, which no step of the wall clock moves; so is all that is recorded below.
+        # Times are by the service's clock, which steps of the wall clock do not move; so are all records below.
         offset = float(job.get("clock_offset", clock() - arrived))
         if not (job["command"] and isinstance(job["environment"], dict) and isinstance(job["directory"], str)):
             raise ValueError("the command is empty, or environment or directory is of the wrong type")
@@ -589,7 +589,7 @@ def run(directory: str, claim: dict[str, object], account: str = "") -> dict[str
 
     started = arrived
     try:
-        # not for ever: a working directory on a file server that is down must not switch the walltime off
+        # Not forever: a working directory on an unavailable file server must not disable the walltime.
         patience = min(_EXEC_PATIENCE, deadlines.pause(clock()))
         answered = bool(select.select([report], [], [], patience)[0])
         message = os.read(report, 4096).decode() if answered else ""
@@ -603,7 +603,7 @@ def run(directory: str, claim: dict[str, object], account: str = "") -> dict[str
                 "process_group": command,
                 "start": started,
             }
-            # it serves this boot alone, and a slow disk must not keep the walltime waiting
+            # It is used in this boot only, and a slow disk must not delay the walltime.
             write_record(os.path.join(directory, STARTED), record, durable=False)
         status = supervise(command, deadlines, subreaper, cgroup)
         if not answered:
@@ -623,8 +623,8 @@ def main(directory: str, account: str = "") -> int:
 
     1 means that the job has removed its directory, so no record can be written.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are asked for, one by one
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would have exit statuses thrown away
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # handled one by one, on request
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would discard exit statuses
     if os.getpid() != os.getsid(0) and os.getpid() != os.getpgrp():
         os.setsid()
     directory = os.path.realpath(directory)
@@ -633,7 +633,7 @@ def main(directory: str, account: str = "") -> int:
         "pid": os.getpid(),
         "ticks": own.ticks if own else 0,
         "boot": boot_identity(),
-        "place": directory,  # a copy of it is another job's
+        "place": directory,  # a copy of it belongs to another job
     }
     try:
         take(directory, claim)
@@ -642,12 +642,12 @@ def main(directory: str, account: str = "") -> int:
     except OSError as error:
         if error.errno in PASSING or error.errno in GONE:
             raise  # there is no claim, so the service starts another wrapper
-        try:  # what is recorded as ended here must not be started by another wrapper
+        try:  # a job that is recorded here as ended must not be started by another wrapper
             write_record(os.path.join(directory, CLAIM), claim, once=True, durable=False)
         except FileExistsError:
             return 0
         except OSError:
-            pass  # no other can make a claim there either
+            pass  # nor can another wrapper make a claim there
         now = time.time()
         message = f"the claim to the job cannot be written to disk: {error.strerror}; nothing was started"
         return write_end(directory, end_record("not started", now, now, message=message), patience=0)
@@ -660,7 +660,7 @@ def main(directory: str, account: str = "") -> int:
 
 
 def write_end(directory: str, record: dict[str, object], patience: float = _RECORD_PATIENCE) -> int:
-    """Write the record of the end as soon as possible, after `patience` seconds even without a sync.
+    """Write the record of the end as soon as possible; after `patience` seconds even without a sync.
 
     Returns
     -------
