@@ -9,8 +9,8 @@ similar jobs, and arrivals of other jobs. It returns the distribution of each ca
     luck       the correlation of these shares among jobs of a user that wait or run together
     parts      draws samples in several threads, slice by slice
     forward    simulating the queue forward with drawn run times, by the simulator's engine
-    together   the same for all candidates at once, for long queues and many candidates
-    slurm      the same for Slurm, by the engine of Slurm's own schedulers
+    together   simulates all candidates at once, for long queues and many candidates
+    slurm      simulates Slurm's queue forward, by the engine of Slurm's own schedulers
     alike      draws jobs that may arrive later in a queue of Slurm
     partitions  partitions of a machine that have processors of their own
     past       the history of a log up to an instant: usage of walltimes, and arrivals
@@ -45,11 +45,12 @@ from gas.printable import many
 __all__ = ["LEAST_ENDED", "LEAST_SAMPLES", "NotPredicted", "fewer_samples"]
 
 LEAST_ENDED = 20
-"""How many jobs of a scheduler must have ended before anything is predicted from its own past."""
+"""Least number of ended jobs of a scheduler for predictions from its own past."""
 
 LEAST_SAMPLES = 10
-"""From how many samples on a start is predicted, where the time ends before there are as many as asked. It lies beyond
-all of n samples with a probability of 1 in n + 1: from ten on less than the tenth that a risk of 90% leaves out."""
+"""Least number of samples for a prediction if time ends before the requested number. A start lies beyond all of n
+samples with probability 1 in n + 1: with ten, less than the tenth that a risk of 90% leaves out.
+"""
 
 
 def fewer_samples(count: int, samples: int) -> str:
@@ -65,9 +66,9 @@ class NotPredicted:
     Attributes
     ----------
     samples
-        How many samples were finished in time.
+        Number of samples finished in time.
     why
-        Why a sample takes so long.
+        The reason why a sample takes so long.
     """
 
     samples: int

@@ -31,11 +31,11 @@ class Alike:
         self._priorities: dict[tuple[str, str, str, int], int] = {}
 
     def __call__(self, id: int, cpus: int, walltime: int) -> Job | None:
-        """Return a job of so many CPUs for so many seconds; None where no partition is known."""
+        """Return a job of this size and walltime in seconds; None if no partition is known."""
         if self._partition is None:
             return None
         plain = Job(0, "", "", "PENDING", (self._partition.name,), cpus, 0)
-        if self._jobs:  # one of the dozen that are nearest in size
+        if self._jobs:  # one of the dozen nearest in size
             near = np.argsort(np.abs(self._sizes - np.log(cpus)), kind="stable")[:12]
             like = self._jobs[int(self._generator.choice(near))]
             plain = Job(

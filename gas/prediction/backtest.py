@@ -1,13 +1,13 @@
 """Predictions for the jobs of a recorded log as of their submission, and the outcomes.
 
-At a submission the log shows what a scheduler would have: who ran, who waited, whose jobs had ended by then. From
-that the queue is simulated forward (`gas.prediction.forecast`), and it is learnt what jobs waited at whose submissions
-the queue looked alike (`gas.prediction.learnt`). Both are mixed until the outcomes that were known by then show that
-what was learnt is as good alone (`gas.prediction.ledger`). The result is compared with the recorded start, whatever
-scheduler made it. Nothing that happened later is looked at.
+At a submission the log shows what a scheduler would have known: running jobs, waiting jobs, and jobs that had ended.
+From this the queue is simulated forward (`gas.prediction.forecast`), and waits are learned from jobs that found a
+similar queue (`gas.prediction.learnt`). Both are mixed until the known outcomes show that the learned waits alone are
+as good (`gas.prediction.ledger`). The result is compared with the recorded start, whichever scheduler made it. Nothing
+that happened later is used.
 
-Beside it stand its parts, what the last jobs of like size and walltime waited, and the start that conservative
-backfilling would plan if all jobs used up their walltimes.
+For comparison there are its parts, the waits of the last jobs of similar size and walltime, and the start that
+conservative backfilling would plan if all jobs used their whole walltimes.
 """
 
 from __future__ import annotations
@@ -33,27 +33,29 @@ from gas.times import LATEST
 __all__ = ["JOBS", "LONGEST_QUEUE", "REHEARSED", "SAMPLES", "SHARES", "Outcome", "Simulated", "backtest", "rehearsed"]
 
 JOBS = 2_000
-"""How many submissions are predicted unless asked otherwise, evenly over the log."""
+"""Default number of predicted submissions, evenly over the log."""
 
 SAMPLES = 100
-"""How often the queue is simulated forward for each of them at most."""
+"""Most forward simulations of the queue for each of them."""
 
 REHEARSED = 200
-"""So many of the last jobs teach a ledger that is empty."""
+"""Number of last jobs that train an empty ledger."""
 
 _VISITS = 1e6
-"""Visits to jobs that the simulations of a prediction may take, a quarter of a second at most; of a long queue there
-are fewer samples. On the log of KTH ten samples score as a hundred do: most jobs wait for reasons beside run times."""
+"""Most visits to jobs by the simulations of a prediction, a quarter of a second; a long queue gets fewer samples. On
+the log of KTH ten samples score as well as a hundred: most jobs wait for reasons other than run times.
+"""
 
 _LEAST = 10
-"""Samples of the longest queue that is simulated."""
+"""Samples for the longest simulated queue."""
 
 LONGEST_QUEUE = 400
-"""A queue of more waiting jobs is not simulated: what was learnt from past waits is said alone. On a made-up log with
-up to 16,000 waiting jobs that was nearer to the truth for queues of 400 to 1,000 jobs than ten samples were."""
+"""Queues with more waiting jobs are not simulated: the prediction is what was learned from past waits. On a synthetic
+log with up to 16,000 waiting jobs this was closer to the truth than ten samples, for queues of 400 to 1,000 jobs.
+"""
 
 _PART = 20
-"""So many predictions are made by a thread before another can make the next."""
+"""Number of predictions that a thread makes before the next thread's turn."""
 
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.8, INTERVAL, 0.95)
 """Probabilities of intervals whose outcomes are counted."""
@@ -66,31 +68,30 @@ class Outcome:
     Attributes
     ----------
     row
-        Of the log that is backtested.
+        Row of the job in the log.
     submitted
-        In seconds of the log.
+        Submission in seconds of the log.
     wait
-        What came true.
+        The true wait.
     median, low, high
-        Predicted: the middle (`gas.prediction.learnt.middle_of`), and an interval of 90%.
+        Predicted: the middle (`gas.prediction.learnt.middle_of`), and a 90% interval.
     raw_low, raw_high
         That interval without correction by earlier outcomes.
     weight
-        How much the simulation counts in it, from 0 to 1.
+        Weight of the simulation in it, from 0 to 1.
     simulated, learnt
-        The middles of its parts: None for the first where the queue was too long to simulate, and for the second before
+        The middles of its parts; None for the first if the queue was too long to simulate, and for the second before
         enough is known.
     planned
-        The wait if all jobs used up their walltimes.
+        The wait if all jobs used their whole walltimes.
     similar
-        The median wait of the last jobs that were like it; None where there are none.
+        The median wait of the last similar jobs; None if there are none.
     waiting
-        How many jobs waited before it.
+        Number of jobs that waited before it.
     samples
-        How often the queue was simulated forward; fewer times where it was long, and not at all where it was longer
-        than `LONGEST_QUEUE`.
+        Number of forward simulations of the queue; fewer for a long queue, none for one longer than `LONGEST_QUEUE`.
     held_from, raw_held_from
-        The least of `SHARES` whose interval contains what came true, with that correction and without; 1 if none does.
+        The least of `SHARES` whose interval contains the true wait, with that correction and without; 1 if none does.
     """
 
     row: int
@@ -124,13 +125,13 @@ class Simulated:
     Attributes
     ----------
     place
-        Of the job in the recorded queue.
+        Index of the job in the recorded queue.
     waiting
-        How many jobs waited before it.
+        Number of jobs that waited before it.
     latest
-        The wait if all jobs used up their walltimes.
+        The wait if all jobs used their whole walltimes.
     waits
-        In the samples, sorted; none of a queue longer than `LONGEST_QUEUE`.
+        Waits in the samples, sorted; none for a queue longer than `LONGEST_QUEUE`.
     """
 
     place: int
@@ -140,7 +141,7 @@ class Simulated:
 
 
 Kept = MutableMapping[int, Simulated]
-"""By place, what has been simulated already; threads add what they simulate."""
+"""Finished simulations by index; threads add theirs."""
 
 
 def backtest(
@@ -153,20 +154,20 @@ def backtest(
     threads: int = 1,
     kept: Kept | None = None,
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each job that is predicted, in order of submission.
+    """Yield the outcome of each predicted job, in order of submission.
 
     Parameters
     ----------
     places
-        Of `RecordedQueue.places`, ascending.
+        Indices from `RecordedQueue.places`, ascending.
     samples
-        How often the queue is simulated forward at most; long queues are fewer times.
+        Most forward simulations of the queue; long queues get fewer.
     policy
-        How the machine is taken to plan its queue.
+        The policy by which the machine is assumed to plan its queue.
     threads
-        How many simulate at a time; the outcomes do not depend on it.
+        Number of concurrent simulations; the outcomes do not depend on it.
     kept
-        Of an earlier run with the same arguments, which was interrupted: it goes on from there.
+        Simulations of an earlier, interrupted run with the same arguments, which is continued.
     """
     ledger, kept = Ledger(), {} if kept is None else kept
     learnt: LearntWaits | None = None
@@ -175,7 +176,7 @@ def backtest(
 
     def beside(place: int) -> NDArray[np.int64]:
         nonlocal learnt, like, found
-        if learnt is None:  # what is first done when threads simulate
+        if learnt is None:  # first computed while threads simulate
             learnt = LearntWaits(*recorded.seen(places), recorded.jobs.submit, recorded.start, seed=seed)
         like, found = similar.waits(*recorded.asked(place)), learnt.predicted(place, SHARES)
         return found.waits if found.waits.size else like
@@ -208,9 +209,9 @@ def backtest(
 
 
 def _said(made: Made, found: Learnt, ledger: Ledger) -> tuple[NDArray[np.int64], Sequence[tuple[int, int]], float]:
-    """Return the waits that are likely, the intervals of all `SHARES`, and how much the simulation counts.
+    """Return the predicted waits, the intervals of all `SHARES`, and the weight of the simulation.
 
-    What was learnt is said alone once the ledger shows that the simulation does not help.
+    Once the ledger shows that the simulation does not help, the prediction is the learned waits alone.
     """
     if found.waits.size and not (made.simulated.size and ledger.simulation_helps(made.kind)):
         return *found, 0.0
@@ -220,7 +221,7 @@ def _said(made: Made, found: Learnt, ledger: Ledger) -> tuple[NDArray[np.int64],
 
 
 def _middle(waits: NDArray[np.int64], share: float) -> tuple[int, int]:
-    """Return the interval of waits, sorted, that leaves out as many at either end."""
+    """Return the interval of sorted waits that leaves out equally many at both ends."""
     tail = (1 - share) / 2
     low, high = np.quantile(waits, (tail, 1 - tail), method="inverted_cdf").tolist()
     return int(low), int(high)
@@ -240,15 +241,15 @@ def rehearsed(
     samples: int = SAMPLES,
     policy: Policy = "s3",
 ) -> list[CameTrue]:
-    """Return predictions in hindsight for the last jobs that started, with outcomes; jobs in the ledger are left out.
+    """Return predictions in hindsight for the last jobs that started, with outcomes, without jobs in the ledger.
 
     Parameters
     ----------
     ledger
-        What is known already; it is not changed.
+        Known outcomes; it is not changed.
     in_time
-        Whether there is time for another prediction when this share of them is done or left out; those for which there
-        is none are left out, so that all of the time counts alike.
+        Returns whether there is time for another prediction when this share is done or left out. Predictions without
+        time are left out, so that all periods of the log count equally.
     """
     since = max((one.start for one in ledger.outcomes if one.afterwards), default=-LATEST)
     places = recorded.starts_after(since - recorded.zero, most)
@@ -271,7 +272,7 @@ def _simulated(
     threads: int,
     kept: Kept,
 ) -> Iterator[Simulated]:
-    """Yield what is simulated for each of these places, as far as it is not kept."""
+    """Yield the simulation for each of these indices, using finished ones."""
     past = recorded.past()
 
     def some(part: list[int]) -> Iterator[Simulated]:
@@ -309,12 +310,12 @@ def _simulate(recorded: RecordedQueue, past: Past, place: int, samples: int, see
 def _predicted(
     recorded: RecordedQueue, ahead: Iterable[Simulated], ledger: Ledger, beside: Callable[[int], NDArray[np.int64]]
 ) -> Iterator[tuple[int, int, Made]]:
-    """Yield the prediction of each place, with how many waited; the ledger learns of its outcome in time."""
+    """Yield the prediction for each index, with the number of waiting jobs; the ledger learns outcomes over time."""
     for one in ahead:
         instant = int(recorded.jobs.submit[one.place]) + recorded.zero
         ledger.learn(instant)
         like = beside(one.place)
-        if not one.waits.size and not like.size:  # nothing is known but the plan
+        if not one.waits.size and not like.size:  # only the plan is known
             like = np.array([one.latest])
         made = ledger.predict(instant, one.waits, one.latest, like, afterwards=True)
         yield one.place, one.waiting, made

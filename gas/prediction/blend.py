@@ -1,9 +1,9 @@
 """Combines two predictions of a wait: the simulated queue, and the waits of the last similar jobs.
 
-A simulation knows the queue, and not by what a real scheduler orders it; similar jobs know that, and not the queue.
-How much each counts is learnt from what came true on the machine: the weight whose mixtures would have been best
-lately, by the continuous ranked probability score of the wait on a logarithmic scale (Gneiting & Raftery 2007, section
-4.2), so that minutes count where waits are of minutes and hours where they are of hours.
+A simulation knows the queue but not the order in which a real scheduler serves it; similar jobs reflect this order but
+not the queue. Their weights are learned from outcomes on the machine: the weight whose mixtures would have been best
+recently, by the continuous ranked probability score of the wait on a logarithmic scale (Gneiting & Raftery 2007,
+section 4.2), so that minutes count for waits of minutes, and hours for waits of hours.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 __all__ = ["ALIKE", "LEAST", "POINTS", "WEIGHTS", "Blend", "mixture", "scores_of", "spread"]
 
 POINTS = 100
-"""Of how many waits a mixture is made."""
+"""Number of waits in a mixture."""
 
 WEIGHTS = np.linspace(0.0, 1.0, 11)
-"""The weights of the simulation that are tried."""
+"""The tried weights of the simulation."""
 
 LEAST = 20
-"""From so many outcomes on their best weight counts."""
+"""Number of outcomes from which on their best weight counts."""
 
 ALIKE = 0.5
-"""The weight until then, where it is not known better: both predictions count alike."""
+"""Default weight until then: both predictions count equally."""
 
 _WINDOW = 400
 _SURE = 1.645
@@ -40,9 +40,9 @@ class Blend:
     Parameters
     ----------
     scores
-        Of outcomes (`scores_of`), the latest last.
+        Scores of outcomes (`scores_of`), the latest last.
     before
-        The weight until there are `LEAST`.
+        The weight until there are `LEAST` outcomes.
     """
 
     def __init__(self, scores: Iterable[NDArray[np.float64]] = (), *, before: float = ALIKE) -> None:
@@ -62,7 +62,7 @@ class Blend:
 
     @property
     def helps(self) -> bool:
-        """Whether the best mixture was better than similar jobs alone, by more than chance (one-sided, 95%).
+        """Whether the best mixture was significantly better than similar jobs alone (one-sided, 95%).
 
         With fewer than `LEAST` outcomes it counts as better.
         """
@@ -85,7 +85,7 @@ def scores_of(wait: int, simulated: NDArray[np.int64], similar: NDArray[np.int64
 
 
 def mixture(weight: float, simulated: NDArray[np.int64], similar: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return sorted waits: this share of them from the simulation, the others from similar jobs.
+    """Return sorted waits: a share `weight` of them from the simulation, the rest from similar jobs.
 
     Both predictions are sorted waits; without similar jobs all are from the simulation.
     """
@@ -106,5 +106,5 @@ def _scaled(wait: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _score(predicted: NDArray[np.float64], truth: float) -> float:
-    """Return the continuous ranked probability score, as the mean pinball loss of the quantiles, twice."""
+    """Return the continuous ranked probability score, as twice the mean pinball loss of the quantiles."""
     return float(2 * np.mean((truth - predicted) * (_LEVELS - (truth < predicted))))

@@ -1,14 +1,14 @@
 """Intervals corrected by the outcomes on the same machine, whatever the errors of the samples.
 
-A prediction is a distribution: its samples, and a little of everything between the instant of the prediction and the
-latest start that was planned. What came true has a *level* in it, the share of the distribution up to it; were
-predictions right, levels would be spread evenly from 0 to 1. They are not: run times change, jobs share their fate.
-So an interval of 90% does not end at level 0.95 but at the level that 95% of the last outcomes have kept to
-(split conformal prediction: Vovk, Gammerman & Shafer 2005, section 4.2; one-sided for each end as in conformalized
-quantile regression, Romano, Patterson & Candès 2019, over a window that moves on, since habits change). It needs no
-assumption on the samples, and heals by itself as outcomes come in.
+A prediction is a distribution: its samples, plus a small share anywhere between the instant of the prediction and the
+latest planned start. The true start has a *level*, the share of the distribution up to it; if predictions were right,
+levels would be uniform from 0 to 1. They are not: run times change, and jobs share their fate. So a 90% interval ends
+not at level 0.95 but at the level that 95% of the last outcomes did not exceed (split conformal prediction: Vovk,
+Gammerman & Shafer 2005, section 4.2; one-sided for each end as in conformalized quantile regression, Romano, Patterson
+& Candès 2019; over a moving window, since habits change). This needs no assumption on the samples and improves with
+every outcome.
 
-Where nothing has come true yet, `PRIOR` outcomes spread evenly stand for what is to come; they make intervals wider.
+At first, `PRIOR` uniform outcomes stand for the missing ones; they make intervals wider.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ from gas.errors import BadInput
 __all__ = ["PRIOR", "SPREAD", "UNTRIED", "WINDOW", "Calibration", "Level", "ends_of", "level_of"]
 
 WINDOW = 400
-"""How many outcomes count, the last ones."""
+"""Number of last outcomes that count."""
 
 PRIOR = 20
-"""How many outcomes, spread evenly, stand for what has not come true yet."""
+"""Number of uniform outcomes that stand for missing ones."""
 
 SPREAD = 0.02
-"""Which share of a prediction lies anywhere between now and the latest planned start, samples or not: less than an
-interval of 90% leaves out at either end before anything came true, so that what all samples agree on is sure then."""
+"""Share of a prediction that lies anywhere between now and the latest planned start, independently of samples. It is
+less than a 90% interval leaves out at either end without outcomes, so that an instant common to all samples is certain
+then.
+"""
 
 _BEYOND_SECONDS = 60
-"""The least unit, in seconds, by which what came after the latest planned start is measured."""
+"""Least unit in seconds by which starts after the latest planned one are measured."""
 
 
 class Level(NamedTuple):
     """The shares of a prediction before an outcome, and up to it; above 1 if the outcome was later than all samples.
 
-    They differ where many samples agree on an instant, as on "at once".
+    They differ if many samples agree on an instant, such as "at once".
     """
 
     before: float
@@ -55,10 +57,10 @@ class Calibration:
     Parameters
     ----------
     outcomes
-        Levels of what came true, the latest last.
+        Levels of outcomes, the latest last.
     prior
-        How many outcomes, spread evenly, stand for what has not come true yet. With 0 an interval is all of a
-        prediction until there are enough for its probability.
+        Number of uniform outcomes that stand for missing ones. With 0 an interval is the whole prediction until there
+        are enough outcomes for its probability.
     """
 
     def __init__(self, outcomes: Iterable[Level] = (), *, prior: int = PRIOR) -> None:
@@ -66,7 +68,7 @@ class Calibration:
         self._outcomes: deque[Level] = deque(outcomes, maxlen=WINDOW)
 
     def __len__(self) -> int:
-        """Return how many outcomes count."""
+        """Return the number of outcomes that count."""
         return len(self._outcomes)
 
     def came_true(self, level: Level) -> None:
@@ -97,8 +99,8 @@ class Calibration:
     def share(self, level: float) -> float:
         """Return the least probability that an outcome does not exceed a level; the inverse of `level`.
 
-        It is a conformal predictive distribution (Vovk, Shen, Manokhin & Xie 2017). With n outcomes, those that stand
-        for others among them, it is n / (n + 1) at most.
+        It is a conformal predictive distribution (Vovk, Shen, Manokhin & Xie 2017). With n outcomes, including the
+        uniform ones, it is at most n / (n + 1).
         """
         before = self._sorted([one.before for one in self._outcomes])
         return int(np.searchsorted(before, level, side="right")) / (len(before) + 1)
@@ -108,7 +110,7 @@ class Calibration:
 
 
 UNTRIED = Calibration()
-"""Of a machine on which nothing has come true yet."""
+"""Calibration of a machine without outcomes."""
 
 
 def level_of(truth: int, samples: NDArray[np.int64], now: int, latest: int) -> Level:
@@ -128,7 +130,7 @@ def ends_of(levels: tuple[float, float], samples: NDArray[np.int64], now: int, l
     now, latest = _span(samples, now, latest)
     points = np.unique(np.concatenate([[now], samples, [latest]])).astype(np.int64)
     left, right = (_levels(points, samples, now, latest, side) for side in ("left", "right"))
-    steps = np.column_stack([left, right]).ravel()  # it jumps at the samples and rises evenly between them
+    steps = np.column_stack([left, right]).ravel()  # it jumps at the samples and rises linearly between them
     low, high = np.interp(levels, steps, np.repeat(points, 2).astype(np.float64)).tolist()
     if levels[1] > 1:
         high = latest + _unit(now, latest) * math.expm1(levels[1] - 1)

@@ -1,7 +1,7 @@
 """Deadlines: the probability that each request meets the deadline, and the cost of a higher probability.
 
-The probability is that of the start, corrected by what came true on the machine. The run is taken to last as long as
-its application says; how sure it is if it lasts until the end of its walltime stands beside it.
+The probability is that of the start, corrected by outcomes on the machine. The run is assumed to last as long as its
+application says; the probability with a run until the end of the walltime is given as well.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Corrected:
     Attributes
     ----------
     made, ledger
-        What is predicted of it, and what came of earlier predictions.
+        The prediction of it, and the outcomes of earlier predictions.
     """
 
     candidate: Candidate
@@ -55,7 +55,7 @@ class Corrected:
         return min(start, self.latest) if self.candidate.kind == "promise" else start
 
     def probability(self, instant: int) -> float:
-        """Return the least probability that the candidate has started by an instant."""
+        """Return a lower bound on the probability that the candidate has started by an instant."""
         if self.candidate.kind == "promise" and instant >= self.latest:
             return 1.0
         wait = instant - self.made.now
@@ -72,13 +72,13 @@ class Certainty:
     Attributes
     ----------
     share
-        If it runs as long as its application says.
+        Probability if it runs as long as its application says.
     of_walltime
-        If it runs until the end of its walltime.
+        Probability if it runs until the end of its walltime.
     most
-        The most that so few outcomes can show of it.
+        The largest probability that so few outcomes can show.
     outcomes
-        How many predictions of the same kind have come true.
+        Number of predictions of the same kind with outcomes.
     """
 
     share: float
@@ -94,9 +94,9 @@ class Certainty:
 def certainties(
     candidates: Iterable[Candidate], deadline: int, corrected: Mapping[Candidate, Corrected]
 ) -> dict[Candidate, Certainty]:
-    """Return the probability that each candidate meets a deadline, as far as it is known.
+    """Return the probability that each candidate meets a deadline, if known.
 
-    It is not known of an estimate that is not predicted, nor of one that is `unproven` and planned to miss it.
+    It is unknown for an estimate without a prediction, and for an `unproven` one that is planned to miss it.
     """
     known: dict[Candidate, Certainty] = {}
     by_plan = unproven(corrected.values())
@@ -115,7 +115,7 @@ def certainties(
 def unproven(found: Iterable[Corrected]) -> set[Candidate]:
     """Return the candidates on machines without checked predictions, if another machine has checked ones.
 
-    How narrow their distributions are says nothing then: they are to be compared by their plans.
+    The widths of their distributions are not reliable then, so they are compared by their plans.
     """
     listed = list(found)
     checked = {one.candidate.scheduler for one in listed if one.checked}
@@ -139,7 +139,7 @@ def prices(certain: Mapping[Candidate, Certainty], share: float | None = None) -
     Parameters
     ----------
     share
-        What was asked for; it is among them.
+        The requested probability; it is one of them.
     """
     surest = max((one.share for one in certain.values()), default=0.0)
     rungs = {rung for rung in (surest, *_RUNGS, *([] if share is None else [share])) if 0 < rung <= surest}

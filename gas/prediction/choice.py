@@ -369,7 +369,7 @@ def _corrected(
     latest = (np.minimum(found.latest, promised) - plan.now).tolist()
     three = zip(waits, latest, similar, strict=True)
     made = [ledger.predict(plan.now, *each, within=found.within) for each in three]
-    made = [  # no start is after its promise, whatever came after plans
+    made = [  # no start is after its promise, whatever the simulation says
         replace(one, low=min(one.low, one.latest), high=min(one.high, one.latest)) if c.kind == "promise" else one
         for one, c in zip(made, candidates, strict=True)
     ]

@@ -1,9 +1,9 @@
 """Classes of jobs: how accurate their predictions were, and which classes are significantly worse.
 
-A class is judged by two figures: how many of its 90% intervals held, and, of its jobs that waited for more than ten
-minutes, how many were predicted within a factor of two. Either is compared with a bound, and counts as missed only if
-its own interval lies below: jobs of a busy afternoon share their fate, so consecutive parts of the log are the batches
-of that interval (`gas.intervals.share_by_months`), not single jobs.
+A class is judged by two figures: the share of its 90% intervals that held, and, among its jobs that waited for more
+than ten minutes, the share predicted within a factor of two. Each is compared with a bound, and counts as missed only
+if its own interval is below it. Jobs of a busy afternoon share their fate, so the batches of that interval are
+consecutive parts of the log (`gas.intervals.share_by_months`), not single jobs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["FACTOR_SHARE", "FEWEST", "HELD", "JobClass", "best_baseline", "class
 __all__ += ["members_of", "parts_of", "shortly", "waits_of"]
 
 FEWEST = 50
-"""A class of fewer predictions is not judged."""
+"""Classes with fewer predictions are not judged."""
 
 HELD = 0.85
 """90% intervals are too narrow for a class if fewer of them hold."""
@@ -36,10 +36,10 @@ FACTOR_SHARE = 0.5
 """Predictions are far off for a class if a smaller share of its jobs that waited is within a factor of two."""
 
 _PARTS = 12
-"""Consecutive parts of the log, of as many predictions each: the batches of intervals."""
+"""Consecutive parts of the log with equally many predictions: the batches of intervals."""
 
 _MOST_QUEUES = 12
-"""So many queues, the largest ones, are classes of their own."""
+"""The largest queues, up to this number, are separate classes."""
 
 _PREDICTED = "predicted wait"
 
@@ -57,22 +57,22 @@ class JobClass:
     Attributes
     ----------
     kind
-        The property by which jobs are put into classes.
+        The property that divides jobs into classes.
     name
-        Which of them are in it.
+        Its value in this class.
     jobs, delayed
-        How many were predicted, and how many of them waited for more than ten minutes.
+        Number of predicted jobs, and of those that waited for more than ten minutes.
     held
-        The share of 90% intervals that held.
+        Share of the 90% intervals that held.
     within_factor_2
-        Of those that waited; None where none did, or in a class of those that are predicted to start too soon for that.
+        Share of the delayed jobs; None without any, or in a class of jobs that are predicted to start sooner than that.
     median_error
         In seconds.
     beaten
-        The share of its jobs for which Gas was nearer than the best baseline of all jobs, of those for which one of
-        them was, `told_apart`; None where there are none.
+        Share of its jobs for which Gas was closer than the best baseline of all jobs, among those for which one was
+        closer, `told_apart`; None if there are none.
     width
-        The median width of the 90% intervals, in seconds.
+        Median width of the 90% intervals, in seconds.
     """
 
     kind: str
@@ -107,14 +107,14 @@ class JobClass:
 def classes_of(recorded: RecordedQueue, places: NDArray[np.intp], outcomes: Sequence[Outcome]) -> list[JobClass]:
     """Return the classes of the jobs at these places, with the accuracy of each; the first class has all jobs.
 
-    Those by recorded wait are known in hindsight only; the others at submission.
+    Classes by recorded wait are known only in hindsight; all others at submission.
     """
     wait, median = waits_of(outcomes, "wait"), waits_of(outcomes, "median")
     error = np.abs(median - wait)
     width = waits_of(outcomes, "high") - waits_of(outcomes, "low")
     inside = np.array([one.inside for one in outcomes], np.float64)
     near = within_factor_2(median, wait)
-    nearer = np.sign(np.abs(waits_of(outcomes, best_baseline(outcomes)) - wait) - error)  # NaN where it said nothing
+    nearer = np.sign(np.abs(waits_of(outcomes, best_baseline(outcomes)) - wait) - error)  # NaN without a prediction
     part = parts_of(len(wait))
     found = []
     for kind, name, of in members_of(recorded, places, outcomes):
@@ -157,9 +157,9 @@ def members_of(
 
 
 def best_baseline(outcomes: Sequence[Outcome]) -> str:
-    """Return which of the `BASELINES` has the least median error, over the jobs that all of them predict.
+    """Return the one of the `BASELINES` with the least median error, over the jobs that all of them predict.
 
-    Jobs that waited for more than ten minutes decide, where there are such: of most others, any is right.
+    Jobs that waited for more than ten minutes decide, if there are any: for most others, every baseline is right.
     """
     wait = waits_of(outcomes, "wait")
     errors = np.abs(np.array([waits_of(outcomes, name) - wait for name in BASELINES]))
@@ -179,7 +179,7 @@ def waits_of(outcomes: Sequence[Outcome], name: str) -> NDArray[np.float64]:
 def _kinds(
     recorded: RecordedQueue, places: NDArray[np.intp], wait: NDArray[np.float64], median: NDArray[np.float64]
 ) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
-    """Yield kind, name and members of each class that has any."""
+    """Yield kind, name and members of each non-empty class."""
     jobs = recorded.jobs
     by_bounds = [
         (_PREDICTED, median, WAITS, _durations),
@@ -209,7 +209,7 @@ def _durations(bounds: Bounds) -> str:
 
 
 def shortly(seconds: int) -> str:
-    """Return a duration in its two largest units, a smaller one of zero left out: 10m, 1h30m, 1d."""
+    """Return a duration in its two largest units, without a second one of zero: 10m, 1h30m, 1d."""
     return re.sub(r"(?<=[mhd])00[smh]$", "", duration_text(seconds))
 
 

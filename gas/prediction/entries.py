@@ -17,7 +17,7 @@ __all__ = ["Entry", "snapshot_from"]
 
 
 class Entry(NamedTuple):
-    """A job that runs or waits, or a reservation; see `gas.prediction.snapshot.Snapshot` for its fields."""
+    """A running or waiting job, or a reservation; see `gas.prediction.snapshot.Snapshot` for its fields."""
 
     processors: int
     walltime: int
@@ -33,15 +33,15 @@ class Entry(NamedTuple):
 def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
     """Return the snapshot of entries in the order of the queue.
 
-    A planned start that is past, or too early, is put right. Plans that are rounded to minutes, or made of nodes where
-    only processors are counted here, may take more than there is; then who comes later in the queue is put to where
-    there is enough, as soon after the planned start as can be. Of what is settled (it runs, or is fixed) the start
-    stays, and what would be more than the machine is cut off.
+    A planned start in the past, or too early, is corrected. Plans that are rounded to minutes, or made for nodes while
+    only processors are counted here, may exceed the machine. Then later jobs of the queue are moved to the first
+    sufficient hole after their planned start. Running jobs and fixed ones keep their starts, and processors beyond the
+    machine are cut off.
 
     Raises
     ------
     BadInput
-        The entries make no snapshot.
+        The entries do not make a snapshot.
     """
     placed: dict[int, Entry] = {}
     entries = list(entries)
@@ -69,7 +69,7 @@ def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
             entry = entry._replace(processors=min(entry.processors, free))
         else:
             begin = int(earliest_fit(profile, min(entry.processors, machine), entry.walltime, begin))
-            if begin == NEVER:  # pragma: no cover  # the last frame is that of the empty machine
+            if begin == NEVER:  # pragma: no cover  # pragma: no cover  # the last frame is that of the empty machine
                 continue
             entry = entry._replace(processors=min(entry.processors, machine), start=begin)
             end = begin + entry.walltime

@@ -22,16 +22,16 @@ from gas.times import LONGEST, iso_time
 __all__ = ["SAMPLES", "VISITS", "Forecast", "forecast"]
 
 SAMPLES = 500
-"""Default of how many times the queue is simulated forward."""
+"""Default number of forward simulations of the queue."""
 
 VISITS = 1.5e8
-"""How many visits all candidates may take in one simulation a sample, where somebody waits: some ten seconds."""
+"""Most visits by all candidates in one simulation per sample, if any job waits: some ten seconds."""
 
 _WORK = 4e7
-"""How many visits to jobs candidates may take that are followed by themselves: a few seconds."""
+"""Most visits to jobs for candidates that are simulated separately: a few seconds."""
 
 _MOST = 5e7
-"""How many run times are drawn at most: 400 MB."""
+"""Most run times drawn: 400 MB."""
 
 
 class _Options(TypedDict):
@@ -43,23 +43,23 @@ class _Options(TypedDict):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast(Shown):
-    """The forecast for some candidates; arrays have one value, or one column, for each candidate.
+    """The forecast for some candidates; arrays have one value, or one column, per candidate.
 
     Attributes
     ----------
     now
-        The instant from which it looks ahead.
+        The instant of the forecast.
     latest
-        When each would start if all jobs used up their walltimes. Under a scheduler that keeps promises, no later.
+        The start if all jobs used their whole walltimes. A scheduler that keeps promises starts the candidate by then.
     starts
-        When it would start in each sample: shape ``(samples, candidates)``.
+        The start in each sample: shape ``(samples, candidates)``.
     execution_time
-        Seconds that each is expected to run.
+        Expected run time in seconds.
     alone
-        Which candidates were followed by themselves; the others all in one simulation a sample, which is less
-        exact for small ones (`gas.prediction.together`).
+        Which candidates were simulated separately; all others share one simulation per sample, which is less exact for
+        small ones (`gas.prediction.together`).
     within
-        By so many seconds instants may be wrong, as the clock of the scheduler is not known better.
+        Possible error of instants in seconds, if the clock of the scheduler is not known more exactly.
     """
 
     now: int
@@ -90,7 +90,7 @@ class Forecast(Shown):
     def interval(self, share: float = 0.9) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the interval of the start of each candidate with this probability, without correction by outcomes.
 
-        `gas.prediction.ledger` corrects them by what did.
+        `gas.prediction.ledger` corrects them by outcomes.
 
         Raises
         ------
@@ -129,24 +129,24 @@ def forecast(
     least: int = 1,
     machine_code: bool = True,
 ) -> Forecast:
-    """Return the forecast for candidates, from how jobs have used their walltimes and who arrived in the past.
+    """Return the forecast for candidates, from past use of walltimes and past arrivals.
 
     Parameters
     ----------
     processors, walltimes, execution_times
-        Of each candidate.
+        Those of each candidate.
     not_before
-        The instant before which none may start.
+        The instant before which no candidate may start.
     policy
-        By which the machine plans its queue.
+        The policy by which the machine plans its queue.
     threads
-        How many samples are simulated at a time; the forecast does not depend on it.
+        Number of concurrent simulations; the forecast does not depend on it.
     alone
-        How many candidates to follow by themselves: those that seem to finish first. By default as many as that takes
-        no more than a few seconds.
+        Number of candidates to simulate separately: those that seem to finish first. By default as many as take no more
+        than a few seconds.
     visits, least
-        About how many visits to jobs a candidate may take that is followed by itself, or by default all of them in one
-        simulation a sample: of a long queue there are fewer samples, but so many.
+        Approximate limit on visits to jobs by a separately simulated candidate, or by default by all candidates in one
+        simulation per sample: long queues get fewer samples, but at least `least`.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """A forest of extremely randomised trees that selects past waits of jobs in a similar situation.
 
-Each tree splits past jobs by what was seen at their submission until few are left together. A job goes to the leaf
-where it belongs, and the jobs of its leaves, each tree counting alike, are the distribution of its wait (Geurts, Ernst
-& Wehenkel 2006; as quantiles: Meinshausen 2006). Within a leaf later jobs count more. Nothing has to be scaled, and
-what tells nothing is seldom split on.
+Each tree splits past jobs by features at their submission until few are left together. A job belongs to one leaf of
+each tree; the jobs of these leaves, with equal weights for the trees, are the distribution of its wait (Geurts, Ernst
+& Wehenkel 2006; as quantiles: Meinshausen 2006). Within a leaf later jobs count more. Features need no scaling, and
+uninformative ones are rarely split on.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ LEAF = 5
 """The least number of jobs in a leaf."""
 
 _TRIED = 3
-"""One in so many features is tried for each split, each at one random level."""
+"""Each split tries one in so many features, each at one random level."""
 
 _DRAWS = 1 << 14
 
 _HALF_LIFE = 2_000
-"""A job counts half as much as one that started so many jobs later."""
+"""A job counts half as much as one that started this many jobs later."""
 
 _NEARLY = 1e-9
-"""Sums of shares may be off by so much."""
+"""Tolerance for sums of shares."""
 
 _UNIT_SECONDS = 60.0
 
 _HIGHEST = 6.0
-"""No quantile is more than some 150 times the longest wait."""
+"""No quantile exceeds some 150 times the longest wait."""
 
 _SIDES: Final[tuple[Literal["left", "right"], ...]] = ("left", "right")
 
@@ -51,7 +51,7 @@ class Picked:
     waits
         Ascending, in seconds.
     weight
-        Of each, above 0.
+        Weight of each, above 0.
     """
 
     def __init__(self, waits: NDArray[np.int64], weight: NDArray[np.float64]) -> None:
@@ -59,7 +59,7 @@ class Picked:
         self._share /= self._share[-1]
 
     def quantiles(self, levels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the wait at each of these levels; a level above 1 is above all of them (`level`)."""
+        """Return the wait at each of these levels; a level above 1 is above all waits (`level`)."""
         at = np.searchsorted(self._share, levels - _NEARLY)
         waits = self._waits[np.minimum(at, len(self._waits) - 1)]
         longest = int(self._waits[-1]) + _UNIT_SECONDS
@@ -67,9 +67,9 @@ class Picked:
         return np.asarray(np.where(levels > 1 + _NEARLY, beyond, waits))
 
     def level(self, wait: int) -> Level:
-        """Return which share of them is below a wait, and which up to it.
+        """Return the shares of the waits below a wait, and up to it.
 
-        For a wait above all of them it is more than 1, by the logarithm of how many times the longest it is.
+        For a wait above all of them it exceeds 1, by the logarithm of its ratio to the longest.
         """
         longest = int(self._waits[-1])
         if wait > longest:
@@ -79,7 +79,7 @@ class Picked:
 
 
 def beyond(wait: int, longest: int) -> Level:
-    """Return the level of a wait above all that were picked."""
+    """Return the level of a wait above all selected ones."""
     level = 1 + math.log((wait + _UNIT_SECONDS) / (longest + _UNIT_SECONDS))
     return Level(level, level)
 
@@ -90,9 +90,9 @@ class Forest:
     Parameters
     ----------
     seen
-        What was seen at each submission, shape ``(jobs, features)``.
+        Features at each submission, shape ``(jobs, features)``.
     waits
-        That came true, in seconds, in the order in which they did; trees compare their logarithms.
+        True waits in seconds, in the order in which they became known; trees compare their logarithms.
     """
 
     def __init__(
@@ -115,14 +115,14 @@ class Forest:
         machine_of(machine_code)(grow)(columns, target, LEAF, tries, draws, self._rows, self._nodes, self._levels)
 
     def picked(self, seen: NDArray[np.float32]) -> Picked:
-        """Return the waits of the leaves where a job belongs."""
+        """Return the waits in the leaves to which a job belongs."""
         weight = self._pick(self._rows, self._nodes, self._levels, self._counts, seen)
         rows = np.flatnonzero(weight)
         return Picked(self._waits[rows], weight[rows])
 
 
 _SPLIT, _LEFT, _BEGIN, _END = range(4)
-"""Of a node: the feature that splits it, -1 for a leaf; the first of the two nodes below it; its part of the rows."""
+"""Columns of a node: the feature that splits it, -1 for a leaf; the first of its two children; its part of the rows."""
 
 
 @kernel
@@ -166,7 +166,7 @@ def _best_split(
     draws: NDArray[np.float64],
     at: int,
 ) -> tuple[int, float]:
-    """Return the best of some random splits by how much less the parts vary; a feature of -1 if there is none."""
+    """Return the best of some random splits by the decrease in variance; a feature of -1 if there is none."""
     best, split, level = 1e-12, -1, 0.0
     total = 0.0
     for row in rows:
@@ -194,7 +194,7 @@ def _best_split(
 
 @kernel
 def _part(column: NDArray[np.float32], level: float, rows: NDArray[np.int64]) -> int:
-    """Put the rows up to a level first; return how many they are."""
+    """Put the rows up to a level first; return their number."""
     first, last = 0, len(rows) - 1
     while first <= last:
         if column[rows[first]] <= level:
@@ -213,7 +213,7 @@ def pick(
     counts: NDArray[np.float64],
     seen: NDArray[np.float32],
 ) -> NDArray[np.float64]:
-    """Return of each past job its share in the leaves where a job belongs, 0 for those of other leaves."""
+    """Return each past job's share in the leaves to which a job belongs, 0 for jobs of other leaves."""
     weight = np.zeros(len(counts))
     for tree in range(len(all_rows)):
         nodes, rows, node = all_nodes[tree], all_rows[tree], 0

@@ -1,11 +1,11 @@
-"""Simulates a queue forward repeatedly, each time with other run times, to find when one more job would start.
+"""Simulates a queue forward repeatedly, each time with other run times, to find the start of one additional job.
 
-The state is made of a snapshot: what runs holds its processors, what waits stands in the plan where it is planned, the
-candidate arrives now, and others may later. In each sample the jobs get the run times that were drawn for them. All
-the rest is the simulator's own engine, which stops when the candidate starts.
+The state is made from a snapshot: running jobs hold their processors, waiting jobs have their planned starts, the
+candidate arrives now, and other jobs may arrive later. In each sample the jobs have the run times drawn for them.
+Everything else is the simulator's own engine, which stops when the candidate starts.
 
-That takes a simulation for each sample and candidate. Where the queue is long and candidates are many,
-`gas.prediction.together` makes one a sample do.
+This needs a simulation per sample and candidate. For long queues and many candidates, `gas.prediction.together` needs
+only one per sample.
 """
 
 from __future__ import annotations
@@ -81,19 +81,19 @@ PLANNING = tuple(policy for policy in POLICIES if policy not in ("fcfs", "easy")
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """Jobs that may be submitted after the candidate: some streams of them, of which each sample takes one.
+    """Jobs that may be submitted after the candidate: several streams, of which each sample uses one.
 
     Attributes
     ----------
     jobs
         Shape ``(streams, 4, jobs)``: submission (ascending, after now), processors, walltime and run time. A stream
-        that has fewer jobs than others ends with submissions at `UNPLANNED`.
+        with fewer jobs than others ends with submissions at `UNPLANNED`.
     """
 
     jobs: NDArray[np.int64]
 
     def of_samples(self, samples: int) -> NDArray[np.int64]:
-        """Return which stream each sample takes: all of them equally often."""
+        """Return the stream of each sample: all streams are used equally often."""
         return np.arange(samples, dtype=np.int64) % len(self.jobs)
 
 
@@ -111,16 +111,16 @@ def starts_of_each(
     threads: int = 1,
     machine_code: bool = True,
 ) -> NDArray[np.int64]:
-    """Return when each candidate would start in each sample, if it alone were submitted now.
+    """Return the start of each candidate in each sample, if it alone were submitted now.
 
     Parameters
     ----------
     run_times
-        For each sample (rows) and job of the snapshot (columns), seconds; more than a running job has run.
+        In seconds, for each sample (rows) and job of the snapshot (columns); for a running job, more than it has run.
     candidates
         Shape ``(2, n)``: processors and walltimes.
     arrivals
-        Who else may come.
+        Other jobs that may arrive.
     not_before
         The instant before which no candidate may start.
     policy
@@ -135,7 +135,7 @@ def starts_of_each(
     stream = arrivals.of_samples(len(run_times))
     state.work[W_EARLIEST, len(snapshot)] = first_instant(snapshot, not_before)
 
-    candidates = np.ascontiguousarray(candidates)  # some columns of a table are not: compiled anew, for them alone
+    candidates = np.ascontiguousarray(candidates)  # a non-contiguous part of a table would be compiled for anew
     follow = machine(follow_each)
 
     def ahead(scratch: State, rows: slice, found: NDArray[np.int64], done: NDArray[np.int64]) -> bool:
@@ -155,18 +155,18 @@ def starts_of_waiting(
     threads: int = 1,
     machine_code: bool = True,
 ) -> NDArray[np.int64]:
-    """Return when jobs of the snapshot would start in each sample: shape ``(samples, jobs)``.
+    """Return the start of jobs of the snapshot in each sample: shape ``(samples, jobs)``.
 
-    See `starts_of_each`; of a job that runs it is when it started.
+    See `starts_of_each`; for a running job it is its actual start.
 
     Parameters
     ----------
     jobs
-        The places of those that matter; None for all.
+        Indices of the requested jobs; None for all.
     """
     machine = machine_of(machine_code)
     state = state_of(snapshot, policy, arrivals, machine)
-    state.now[NEXT] += 1  # the place of a candidate stays empty
+    state.now[NEXT] += 1  # the index of a candidate stays empty
     stream = arrivals.of_samples(len(run_times))
 
     follow = machine(follow_waiting)
@@ -185,15 +185,15 @@ def in_samples(
     threads: int,
     visits: float,
 ) -> NDArray[np.int64]:
-    """Return the results of all samples: an array of this shape, with a row for each sample.
+    """Return the results of all samples: an array of this shape, with a row per sample.
 
     Parameters
     ----------
     ahead
-        Goes on in a scratch with some of the samples, until their rows are found; False if that has to get more room
-        first. It keeps in an array of two numbers how far it has come.
+        Continues some of the samples in a scratch until their rows are complete; False if the scratch needs more room
+        first. It keeps its progress in an array of two numbers.
     visits
-        About how many visits to jobs a sample takes.
+        Approximate number of visits to jobs per sample.
     """
 
     def some(rows: slice) -> NDArray[np.int64]:
@@ -208,20 +208,20 @@ def in_samples(
 
 
 def visits_of(snapshot: Snapshot, arrivals: Arrivals) -> float:
-    """Return about how many visits to jobs it takes to follow one candidate in one sample."""
+    """Return the approximate number of visits to jobs to simulate one candidate in one sample."""
     return float((snapshot.waiting + 10) ** 2 + 100 * arrivals.jobs.shape[2])
 
 
 def visits_of_all(snapshot: Snapshot, arrivals: Arrivals) -> float:
-    """Return about how many it takes to follow all candidates in one sample (`gas.prediction.together`).
+    """Return the approximate number to simulate all candidates in one sample (`gas.prediction.together`).
 
-    Measured with 300 to 8,000 waiting jobs, in the time that `visits_of` takes for one.
+    Measured with 300 to 8,000 waiting jobs, in units of the time for one visit of `visits_of`.
     """
     return float(400 * (snapshot.waiting + 10) + 100 * arrivals.jobs.shape[2])
 
 
 def samples_within(samples: int, visits: float, of_sample: float, least: int = 1) -> int:
-    """Return how many of these samples may be made with so many visits, but so many at least."""
+    """Return how many of these samples fit into this number of visits, but at least `least`."""
     return min(samples, max(least, int(min(visits / of_sample, samples))))
 
 
@@ -238,7 +238,7 @@ def latest_starts(
     policy: Policy = "s3",
     machine_code: bool = True,
 ) -> NDArray[np.int64]:
-    """Return when each candidate would start if all jobs used up their walltimes: what S³ would promise."""
+    """Return the start of each candidate if all jobs used their whole walltimes: the promise of S³."""
     machine = machine_of(machine_code)
     state = state_of(snapshot, policy, NO_ARRIVALS, machine)
     return first_fits(state, candidates, first_instant(snapshot, not_before), machine)
@@ -253,17 +253,17 @@ def first_fits(
 
 
 def machine_of(machine_code: bool) -> Callable[[F], F]:
-    """Return what makes machine code of a kernel, or leaves it as it is."""
+    """Return a function that compiles a kernel, or returns it unchanged."""
     return compiled if machine_code and available() else lambda function: function
 
 
 def state_of(snapshot: Snapshot, policy: Policy, arrivals: Arrivals, machine: Callable[[Any], Any]) -> State:
-    """Return the state of a simulation in which the jobs of a snapshot run and wait, and a candidate arrives next.
+    """Return the state of a simulation with the running and waiting jobs of a snapshot, where a candidate arrives next.
 
     Raises
     ------
     BadInput
-        The policy is none that plans every job.
+        The policy does not plan every job.
     """
     if policy not in PLANNING:
         raise BadInput(f'policy "{policy}" cannot be predicted; those that plan every job can: {", ".join(PLANNING)}')
@@ -287,7 +287,7 @@ def state_of(snapshot: Snapshot, policy: Policy, arrivals: Arrivals, machine: Ca
     due, settled = ENDLESS, snapshot.settled
     if snapshot.not_before is not None:
         work[W_EARLIEST, :count] = np.maximum(snapshot.not_before, now)
-    for i in np.argsort(~settled, kind="stable").tolist():  # who runs has its processors, whatever was planned
+    for i in np.argsort(~settled, kind="stable").tolist():  # running jobs have their processors, whatever the plan
         size, walltime, start = (int(of[i]) for of in (snapshot.processors, snapshot.walltime, snapshot.start))
         plan = with_rows(plan, 2)
         if settled[i]:
@@ -301,7 +301,7 @@ def state_of(snapshot: Snapshot, policy: Policy, arrivals: Arrivals, machine: Ca
         if not settled[i]:
             machine(append)(queue, plan, i, size, walltime, int(work[W_EARLIEST, i]), start)
             due = min(due, start)
-    if policy == "conservative":  # it walks its queue once, so jobs may be left where they need not stay
+    if policy == "conservative":  # it walks its queue once, so some jobs may be able to move
         queue.jobs[Q_SEEN, : queue.used[COUNT]] = NOT_LOOKED_AT
         plan.numbers[GIVEN_MOST], plan.numbers[GIVEN_UNTIL] = snapshot.machine, work[W_START, :count].max(initial=now)
     numbers[[NOW, ARRIVING, NEXT, DUE, ALIVE, SPANS]] = now, 1, count, due, int(queue.used[0]), count
@@ -319,7 +319,7 @@ def follow_each(
     found: NDArray[np.int64],
     done: NDArray[np.int64],
 ) -> bool:
-    """Follow each candidate in each sample until it starts; False if the scratch has to get more room first."""
+    """Simulate each candidate in each sample until it starts; False if the scratch needs more room first."""
     work, count = scratch.work, run_times.shape[1]
     while done[0] < found.shape[0]:
         sample = done[0]
@@ -347,11 +347,11 @@ def follow_waiting(
     found: NDArray[np.int64],
     done: NDArray[np.int64],
 ) -> bool:
-    """Follow each sample until these jobs have started; False if the scratch has to get more room first."""
+    """Simulate each sample until these jobs have started; False if the scratch needs more room first."""
     work = scratch.work
     while done[0] < found.shape[0]:
         begin_sample(state, scratch, run_times[done[0]], later[stream[done[0]]])
-        for k in range(len(jobs)):  # one after the other, so all of them in the end
+        for k in range(len(jobs)):  # one after the other, so that all of them start
             if work[W_STATUS, jobs[k]] == WAITING and run(scratch, ENDLESS, ENDLESS, jobs[k]) == FULL:
                 return False
             found[done[0], k] = work[W_START, jobs[k]]
@@ -361,7 +361,7 @@ def follow_waiting(
 
 @kernel
 def begin_sample(state: State, scratch: State, run_times: NDArray[np.int64], later: NDArray[np.int64]) -> None:
-    """Put the scratch back to the beginning, with these run times and arrivals."""
+    """Reset the scratch to the beginning, with these run times and arrivals."""
     work, now, count = scratch.work, scratch.now, len(run_times)
     copy_into(state, scratch, 0, work.shape[1])
     for k in range(later.shape[1]):

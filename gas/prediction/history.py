@@ -30,13 +30,13 @@ class History:
     Attributes
     ----------
     name
-        How messages name it.
+        Its name in messages.
     log
-        Returns the log, by what its processors are; most logs are the same for both.
+        Returns the log, given the unit of processors; most logs are the same for both.
     users, names
-        The number of each user by name, and of each name that jobs have.
+        Number of each user by name, and of each job name.
     remarks
-        What should be known of it.
+        Remarks for the user.
     """
 
     name: str
@@ -69,9 +69,9 @@ class History:
         Raises
         ------
         BadInput
-            Nothing is known by then.
+            Nothing was known by then.
         LogError
-            It does not say how many of these units jobs had.
+            The log does not give the jobs' processors in this unit.
         """
         log = self.log(unit)
         self._check(log)
@@ -88,20 +88,20 @@ class History:
     def waits(self, snapshot: Snapshot, requests: Sequence[Request | None], processors: int) -> list[NDArray[np.int64]]:
         """Return for each request the sorted waits of past jobs in a similar situation; none for None.
 
-        They are of jobs that met a queue like it (`gas.prediction.present`); where too little is known for that, or it
-        is not compiled yet, of the last ones of like size and walltime.
+        These jobs found a similar queue (`gas.prediction.present`). If too little is known for that, or the code is not
+        compiled yet, they are the last jobs of similar size and walltime.
 
         Parameters
         ----------
         snapshot
-            Who runs and waits, with the numbers of `queues`.
+            Running and waiting jobs, with the numbers of `queues`.
         processors
-            Of the part of the machine that the queues of the requests share.
+            Processors of the part of the machine that the queues of the requests share.
 
         Raises
         ------
         BadInput, LogError
-            It does not say how many processors jobs had.
+            The log does not give the jobs' processors.
         """
         log, none = self.log("cpus"), np.zeros(0, np.int64)
         asked = [one for one in requests if one is not None]
@@ -129,13 +129,13 @@ class History:
         return {name: number for number, name in queues_of(self.log(unit))[1].items()}
 
     def of_queues(self, past: Past, names: Iterable[str]) -> Past:
-        """Return the history with arrivals of these queues only, or with all if it has none of these queues."""
+        """Return the history with arrivals of these queues only, or with all if it lacks these queues."""
         numbers = self.queues()
         known = sorted(numbers[name] for name in names if name in numbers)
         return past.of_queue(*known) if known else past
 
     def _check(self, log: Log) -> None:
-        """Refuse a log without usable jobs, whatever the machine."""
+        """Raise for a log without usable jobs, for any machine."""
         if not len(log):
             raise BadInput(f"{self.name}: has no jobs")
         if not (log.wait >= 0).any():

@@ -1,6 +1,6 @@
-"""What is remembered of a recorded queue: how long jobs have waited lately, what users have used, when jobs started.
+"""The recent history of a recorded queue: waits, use by users, and starts of jobs.
 
-A `Memory` learns of each job twice: when it starts, so that its wait is over, and when it ends.
+A `Memory` learns from each job twice: at its start, when its wait is over, and at its end.
 """
 
 from __future__ import annotations
@@ -21,29 +21,31 @@ REMEMBERED: Final = (
     "waits of size", "last wait of size", "since start of size", "since start of larger",
     "since user submitted", "since user started", "last wait in queue", "last wait alike",
 )  # fmt: skip
-"""What `recall` says. A request is a user's, for so many processors for so long; a size is one up to a factor of two;
-jobs alike are of the same size and, up to a factor of two, walltime. -1 is not known."""
+"""The features of `recall`. A request is a user, processors and walltime; a size is one up to a factor of two; similar
+jobs have the same size and, up to a factor of two, the same walltime. -1 is unknown.
+"""
 
 SUBMIT, START, END, PROCESSORS, WALLTIME, RUN_TIME, USER, QUEUE, REQUEST = range(9)
 """Rows of the jobs."""
 
 LAST, WAITS, SINCE, USED, USE, USED_SINCE, SUBMITTED = range(7)
-"""What is known of a user, and the first ones of requests, sizes, queues and all: the last wait, recent waits, when one
-started, the share of walltimes used; recent use, and as of when; the last submission."""
+"""The values for a user, and the first ones for requests, sizes, queues and all: the last wait, recent waits, the last
+start, the used share of walltimes; recent use, and its instant; the last submission.
+"""
 
 _CLASSES: Final = 64
 _HALF_LIFE: Final = 7 * 86_400.0
-"""After so many seconds, use counts half."""
+"""Seconds after which use counts half."""
 
 Memory = tuple[
     NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]
 ]  # fmt: skip
-"""Of users, of requests, of queues, of sizes (the last one is all), and of jobs alike."""
+"""Tables by user, request, queue, size (the last row is all), and kind of similar jobs."""
 
 
 @kernel
 def remember(jobs: NDArray[np.int64]) -> Memory:
-    """Return a memory of none of these jobs yet."""
+    """Return a memory without any of these jobs."""
     users = np.full((7, jobs[USER].max() + 1), -1.0)
     users[USE : USED_SINCE + 1] = 0.0
     requests = np.full((4, jobs[REQUEST].max() + 1), -1.0)
@@ -54,7 +56,7 @@ def remember(jobs: NDArray[np.int64]) -> Memory:
 
 @kernel
 def learn_wait(jobs: NDArray[np.int64], job: int, memory: Memory) -> None:
-    """Take note of a wait that is over."""
+    """Record a wait that is over."""
     users, requests, queues, sizes, alike = memory
     wait, start = minutes(jobs[START, job] - jobs[SUBMIT, job]), jobs[START, job]
     size, length = int(np.log2(jobs[PROCESSORS, job])), int(np.log2(jobs[WALLTIME, job]))
@@ -74,7 +76,7 @@ def _learn(rows: NDArray[np.float64], of: int, wait: float, start: int, weight: 
 
 @kernel
 def learn_use(jobs: NDArray[np.int64], job: int, memory: Memory, share: float) -> float:
-    """Take note of a job that has ended; return which share of a walltime is used as a rule."""
+    """Record a job that has ended; return the typical used share of a walltime."""
     users, requests = memory[0], memory[1]
     user, request, end = jobs[USER, job], jobs[REQUEST, job], jobs[END, job]
     part = min(jobs[RUN_TIME, job] / max(jobs[WALLTIME, job], 1), 1.0)
@@ -88,7 +90,7 @@ def learn_use(jobs: NDArray[np.int64], job: int, memory: Memory, share: float) -
 
 @kernel
 def recall(jobs: NDArray[np.int64], job: int, memory: Memory, said: NDArray[np.float32]) -> None:
-    """Say what is known at the submission of a job."""
+    """Write what is known at the submission of a job."""
     users, requests, queues, sizes, alike = memory
     user, request, queue, now = jobs[USER, job], jobs[REQUEST, job], jobs[QUEUE, job], jobs[SUBMIT, job]
     size, length = int(np.log2(jobs[PROCESSORS, job])), int(np.log2(jobs[WALLTIME, job]))
@@ -119,13 +121,13 @@ def recent_use(memory: Memory, now: int) -> NDArray[np.float64]:
 
 @kernel
 def used(memory: Memory, user: int, share: float) -> float:
-    """Return which share of a walltime a user uses."""
+    """Return the share of walltimes that a user uses."""
     return share if memory[0][USED, user] < 0 else memory[0][USED, user]
 
 
 @kernel
 def minutes(seconds: float) -> float:
-    """Return the logarithm of minutes, one more than there are."""
+    """Return the logarithm of 1 + minutes."""
     return np.log1p(max(seconds, 0.0) / 60.0)  # type: ignore[no-any-return]
 
 
@@ -136,5 +138,5 @@ def _since(instant: float, now: int) -> float:
 
 @kernel
 def _recent(mean: float, value: float, weight: float) -> float:
-    """Return a mean in which the last ones count most."""
+    """Return a mean with more weight on the latest values."""
     return value if mean < 0 else (1 - weight) * mean + weight * value

@@ -1,10 +1,10 @@
 """Waits learned from the state of a recorded queue at the submission of other jobs, and from their waits.
 
-A forest (`gas.prediction.forest`) is grown from the last jobs that have started, and again as more have. What a job's
-submission looks like (`gas.prediction.queue_state`) then picks those past waits that its own is likely to be among.
-All jobs that are seen are predicted on the way; what comes true says where an interval ends (`gas.prediction.tails`).
-Who still waits for longer than predicted counts as well: of jobs that came together, those that start soon are known
-first, and intervals that go by them alone are too short as long as a queue grows.
+A forest (`gas.prediction.forest`) is grown from the last jobs that have started, and regrown as more have. The features
+of a job's submission (`gas.prediction.queue_state`) select the past waits that its own wait is likely to resemble. All
+jobs are predicted as they are submitted; the outcomes determine the ends of intervals (`gas.prediction.tails`). Jobs
+that still wait for longer than predicted also count: of jobs that arrive together, those that start soon are known
+first, and intervals from these alone are too short while a queue grows.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from workloads import RigidJobs
 __all__ = ["FEWEST", "LAST", "NOTHING", "SHORT", "Learnt", "LearntWaits", "middle_of", "seen_at"]
 
 FEWEST = 30
-"""How many jobs must have started before anything is learnt."""
+"""Number of started jobs from which on anything is learned."""
 
 LAST = 8_000
-"""The forest is grown from so many jobs, the last that have started."""
+"""Most jobs from which the forest is grown, the last that have started."""
 
 _MOST = 20_000
-"""What is learnt from is thinned out to so many jobs of a log, evenly."""
+"""Most jobs of a log to learn from, thinned out evenly."""
 
 _SEEN = 40_000_000
-"""So many jobs are looked at in all their queues at most, else fewer are learnt from: a minute of one core."""
+"""Most jobs to read in all their queues, otherwise fewer are learned from: a minute of one core."""
 
 _AGAIN = 100
-"""It is grown again when so many more have started, or a fiftieth of those known."""
+"""It is regrown when this many more have started, or a fiftieth of those known."""
 
 _LEVELS = (np.arange(POINTS) + 0.5) / POINTS
 
 _ENDS = np.array([0.96, 0.97, 0.98, 0.99, 1.0])
-"""Levels at which it is noted that a job has waited for longer than predicted."""
+"""Levels at which a job is recorded as having waited for longer than predicted."""
 
 SHORT = 270
-"""A median of fewer seconds is not within a factor of two of a wait above ten minutes."""
+"""A median of fewer seconds is not within a factor of two of any wait above ten minutes."""
 
 _UNIT_SECONDS = 600.0
 
@@ -57,9 +57,9 @@ class Learnt(NamedTuple):
     Attributes
     ----------
     waits
-        `POINTS`, sorted, among which that of a job is likely to be; none where too little is known.
+        `POINTS` waits, sorted, as the distribution of a job's wait; none if too little is known.
     intervals
-        Of the probabilities that were asked about, both ends.
+        Both ends for each requested probability.
     """
 
     waits: NDArray[np.int64]
@@ -67,7 +67,7 @@ class Learnt(NamedTuple):
 
 
 NOTHING: Final = Learnt(np.zeros(0, np.int64))
-"""Where too little is known."""
+"""The prediction if too little is known."""
 
 
 class LearntWaits:
@@ -78,7 +78,7 @@ class LearntWaits:
     seen
         See `seen_at`.
     submit, start
-        Of each job; instants in the log's seconds.
+        Instants for each job, in the log's seconds.
     """
 
     def __init__(
@@ -124,13 +124,13 @@ class LearntWaits:
     def waits_at(self, place: int, now: int) -> NDArray[np.int64]:
         """Return `POINTS` sorted waits as a distribution of a job's wait; none if too little is known.
 
-        What has started before that instant is known.
+        Starts before that instant are known.
         """
         picked = self._picked(place, now)
         return NOTHING.waits if picked is None else picked.quantiles(_LEVELS)
 
     def _picked(self, place: int, now: int | None = None) -> Picked | None:
-        known = int(np.searchsorted(self._starts, self._submit[place] if now is None else now))  # that started before
+        known = int(np.searchsorted(self._starts, self._submit[place] if now is None else now))  # started before
         if known < FEWEST:
             return None
         if self._forest is None or known - self._grown >= max(_AGAIN, known // 50):
@@ -140,7 +140,7 @@ class LearntWaits:
         return self._forest.picked(self._seen[place])
 
     def _try(self, place: int) -> None:
-        """Predict a job to learn from what comes of it."""
+        """Predict a job to learn from its outcome."""
         picked = self._picked(place)
         if picked is not None:
             submit, wait = int(self._submit[place]), int(self._waits[place])
@@ -148,7 +148,7 @@ class LearntWaits:
             heappush(self._open, _Open(submit + min(wait, int(ends[0]) + 1), place, picked.level(wait), ends))
 
     def _learn(self, now: int) -> None:
-        """Take in what was known before an instant: who had started, and who still waited for longer than predicted."""
+        """Learn what was known before an instant: starts, and jobs that still waited for longer than predicted."""
         while self._open and self._open[0].known < now:
             one = heappop(self._open)
             submit, wait = int(self._submit[one.place]), int(self._waits[one.place])
@@ -169,14 +169,14 @@ class LearntWaits:
 
 
 class _Open(NamedTuple):
-    """A job that was predicted to learn from it.
+    """A job that was predicted to learn from its outcome.
 
     Attributes
     ----------
     known
         The instant at which it starts, or at which it has waited for longer than predicted.
     level
-        What will come true.
+        Level of the true wait.
     ends
         Waits at `_ENDS`.
     """
@@ -188,7 +188,7 @@ class _Open(NamedTuple):
 
 
 def _so_far(waited: int, ends: NDArray[np.int64]) -> Level:
-    """Return the least level of a job that has waited for so long, and has not started."""
+    """Return the least possible level of a job that has waited for so long and has not started."""
     longest = int(ends[-1])
     if waited > longest:
         return beyond(waited, longest)
@@ -217,7 +217,7 @@ def seen_at(
     room: NDArray[np.int64],
     places: NDArray[np.intp],
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Return what was seen at submissions (`queue_states`), and of which jobs: some, and others to learn from."""
+    """Return features at submissions (`queue_states`), and for which jobs: requested ones and others to learn from."""
     count = len(start)
     wanted = np.zeros(count, np.bool_)
     wanted[places] = True

@@ -1,12 +1,12 @@
 """The predictions for one machine with their outcomes, which correct later predictions and show their accuracy.
 
-A `Ledger` has each prediction until its start is known, and then its `Outcome`. From the last outcomes it corrects
-intervals (`gas.prediction.calibration`) and learns how much a simulation counts beside similar jobs
-(`gas.prediction.blend`), for each kind of prediction apart: the seconds that a scheduler takes to start a job at once
-say nothing of hours in its queue.
+A `Ledger` keeps each prediction until its start is known, and then its `Outcome`. From the last outcomes it corrects
+intervals (`gas.prediction.calibration`) and learns the weight of a simulation against similar jobs
+(`gas.prediction.blend`), separately for each kind of prediction: the seconds that a scheduler takes to start a job at
+once tell nothing about hours in its queue.
 
-It is the same for a recorded log, whose starts are known beforehand and count only once they have passed, and for a
-live machine; what it holds goes to JSON and back.
+The same class serves a recorded log, whose starts are known beforehand and count only once they have passed, and a live
+machine; its contents convert to JSON and back.
 """
 
 from __future__ import annotations
@@ -43,30 +43,31 @@ __all__ = [
 ]
 
 INTERVAL = 0.9
-"""With which probability a start lies in the interval that is shown of it."""
+"""Probability that a start lies in its shown interval."""
 
 AT_ONCE, WITHIN_AN_HOUR, LONGER = KINDS = ("at once", "within an hour", "longer")
 """Kinds of predictions: the job starts at once in nearly all samples of the simulation, within an hour in most, or not.
-On the logs of KTH and SDSC (SP2) intervals hold more evenly so than with two kinds: 90–92% of each kind of those that
-wait instead of 88–93%; and more of the jobs that did wait for over an hour (87 and 91% instead of 85 and 91%)."""
+On the logs of KTH and SDSC (SP2) intervals hold more evenly than with two kinds: for waiting jobs 90–92% of each kind
+instead of 88–93%; and more for jobs that waited for over an hour (87 and 91% instead of 85 and 91%).
+"""
 
 _HOUR = 3_600
 
 LEAST = 20
-"""From so many outcomes on it is said how often intervals held."""
+"""Number of outcomes from which on the coverage of intervals is reported."""
 
 MOST_OPEN = 1_000
-"""So many predictions wait for their outcome at most; the oldest are forgotten."""
+"""Most predictions without an outcome; the oldest are deleted."""
 
 SET_BACK = 60
-"""A job that starts by more seconds before its prediction was made was predicted before the clock was set back."""
+"""A job that starts by more seconds before its prediction was predicted before the clock was set back."""
 
 SET_AHEAD = 86_400
-"""What lies so far ahead of now was noted while the clock was ahead."""
+"""Records this far ahead of now were made while the clock was ahead."""
 
 _NOBODY = np.zeros(0, np.int64)
 _OUTSIDE = (1 - INTERVAL) / 2
-_DIGITS = 6  # of levels and scores as they are kept
+_DIGITS = 6  # of stored levels and scores
 _LATEST = 2**53  # instants and waits are below it
 
 
@@ -77,17 +78,17 @@ class Made:
     Attributes
     ----------
     kind
-        Of `KINDS`.
+        One of `KINDS`.
     waits
-        What is predicted: those of the simulation, mixed with those of similar jobs.
+        The predicted waits: those of the simulation, mixed with those of similar jobs.
     latest
-        The wait if all jobs used up their walltimes.
+        The wait if all jobs used their whole walltimes.
     low, high
-        The interval, corrected by what had come true.
+        The interval, corrected by outcomes.
     simulated, similar
-        What they are mixed of; there may be no similar jobs, or no simulation.
+        The mixed waits; similar jobs or the simulation may be missing.
     afterwards
-        Whether it was made when the start was known already, of what was known before.
+        Whether it was made after the start was known, from what was known before.
     """
 
     now: int
@@ -122,11 +123,11 @@ class Outcome(NamedTuple):
     start
         The instant of the start.
     level
-        Which share of the prediction lay before it.
+        Share of the prediction before it.
     held
-        Whether it lay in the interval.
+        Whether it was in the interval.
     scores
-        Of each of `gas.prediction.blend.WEIGHTS`; none if there were no similar jobs, or no simulation.
+        Scores for `gas.prediction.blend.WEIGHTS`; none without similar jobs, or without a simulation.
     """
 
     start: int
@@ -138,7 +139,7 @@ class Outcome(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """The number of recent intervals, how many of them contained the start, and how many were predicted afterwards."""
+    """The number of recent intervals, how many contained the start, and how many were predicted afterwards."""
 
     held: int
     outcomes: int
@@ -178,12 +179,12 @@ class Ledger:
     Parameters
     ----------
     outcomes
-        What is known already, in the order in which it came true.
+        Known outcomes, in order of time.
     prior
-        How many outcomes, spread evenly, stand for what has not come true yet; with 0 an interval is all that is
-        possible until enough is known, which is right where only a part of the machine can be seen.
+        Number of uniform outcomes that stand for missing ones. With 0 an interval is the whole possible span until
+        enough is known, which is right if only a part of the machine is visible.
     weight
-        How much a simulation counts beside similar jobs until enough is known, from 0 to 1.
+        Weight of a simulation against similar jobs until enough is known, from 0 to 1.
     """
 
     def __init__(self, outcomes: Iterable[Outcome] = (), *, prior: int = PRIOR, weight: float = ALIKE) -> None:
@@ -214,13 +215,13 @@ class Ledger:
         Parameters
         ----------
         simulated, similar
-            Waits in seconds, sorted; either may be none.
+            Waits in seconds, sorted; either may be empty.
         latest
-            The wait if all jobs used up their walltimes.
+            The wait if all jobs used their whole walltimes.
         within
-            By so many seconds instants of the simulation may be wrong; the interval is as much wider at either end.
+            Possible error of simulated instants in seconds; the interval is widened by this at both ends.
         kind
-            Of `KINDS`; by default what the simulation says, or similar jobs without one.
+            One of `KINDS`; by default that of the simulation, or of similar jobs without one.
         """
         kind = kind_of(simulated if simulated.size else similar) if kind is None else kind
         waits = mixture(self.weight(kind), simulated, similar) if simulated.size and similar.size else simulated
@@ -286,7 +287,7 @@ class Ledger:
     def forget_after(self, now: int) -> bool:
         """Delete records made while the clock was far ahead of now; return whether there were any.
 
-        Its instants would be the last ones for as long.
+        Otherwise they would stay the latest ones for as long.
         """
         ahead = [who for who, made in self._open.items() if made.now > now + SET_AHEAD]
         for who in ahead:
@@ -346,7 +347,7 @@ class Ledger:
         Raises
         ------
         BadInput
-            It is none.
+            It is not a ledger.
         """
         try:
             found = cls(_outcome_of(row) for row in wire["outcomes"])

@@ -1,13 +1,13 @@
 """Correlated use of walltimes: jobs of a user that wait or run together tend to all crash, or to all run on.
 
-The luck of a job is where its run time lies in what was expected of it, as a normal score. Between two jobs of a user,
-luck is correlated: by `Amounts.user` if they were submitted together, by `Amounts.kind` more if they ask for the same,
-less the longer lies between their submissions. How much is learnt from pairs of which the first had not ended when the
-second was submitted: what it would come to was not known then, so that no expectation has it in it.
+The luck of a job is the position of its run time in its expected distribution, as a normal score. Luck of two jobs of a
+user is correlated: by `Amounts.user` if they were submitted together, plus `Amounts.kind` if their requests are equal,
+less the longer the time between their submissions. The amounts are learned from pairs in which the first job had not
+ended when the second was submitted: its run time was unknown then, so that no expectation includes it.
 
-Correlations fall with the square root of time (a Cauchy class: Gneiting & Schlather 2004), at which they did in each of
-four logs (SP2s of KTH, CTC and SDSC, CM-5 of LANL), alike for neighbours in the queue and for those with twenty jobs
-between them. Where nothing can be learnt they are taken to be as there.
+Correlations fall with the square root of time (a Cauchy class: Gneiting & Schlather 2004), as observed in each of four
+logs (SP2s of KTH, CTC and SDSC, CM-5 of LANL), for neighbours in the queue and for jobs with twenty jobs between them
+alike. Typical values from there are used if nothing can be learned.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Amounts(NamedTuple):
     Attributes
     ----------
     user
-        Whatever they ask for.
+        For any requests.
     kind
-        How much more if they ask for the same processors and walltime.
+        Additional correlation for equal processors and walltime.
     """
 
     user: float
@@ -37,19 +37,19 @@ class Amounts(NamedTuple):
 
 
 TYPICAL = Amounts(0.5, 0.3)
-"""In logs of other machines."""
+"""Values from logs of other machines."""
 
 _MOST = 0.9
-"""Correlated more than that no two jobs are taken to be."""
+"""Largest correlation of two jobs."""
 
 _USER_SECONDS, _KIND_SECONDS = 120.0, 86_400.0
-"""From about then on between submissions correlations fall."""
+"""Approximate seconds between submissions from which on correlations fall."""
 
 _PRIOR = 40.0
-"""For how many pairs at one instant what is typical counts."""
+"""Weight of typical values, in pairs at one instant."""
 
 _BLOCK = 1_000
-"""Jobs of a user whose luck is drawn together at most; of those with more, neighbours in the order of submission."""
+"""Most jobs of a user whose luck is drawn together; larger groups are split into neighbours in submission order."""
 
 _EDGE = 1e-9
 
@@ -64,7 +64,7 @@ def amounts_of(scores: NDArray[np.float64], apart: NDArray[np.int64], alike: NDA
     apart
         Seconds between their submissions.
     alike
-        Whether they ask for the same.
+        Whether their requests are equal.
     """
     if not len(apart):
         return TYPICAL
@@ -86,17 +86,18 @@ def scores_together(
     samples: int,
     generator: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return drawn luck, as the share of what is still possible for a job: shape ``(samples, jobs)``, from 0 to 1.
+    """Return drawn luck, as the position in the remaining possible range of a job: shape ``(samples, jobs)``, 0 to 1.
 
     Parameters
     ----------
     user, kind
-        Of each job; -1 is an unknown user, who shares no luck.
+        For each job; -1 is an unknown user, who shares no luck.
     submit
         In seconds.
     gone
-        The share of expected run times that a job has outlived; 0 for one that waits. Who outlives much has good luck,
-        and so has who shares it (each is drawn given those before it, as in the GHK simulator: Geweke 1991).
+        Share of the expected run times that a job has exceeded; 0 for a waiting job. A job that has exceeded many has
+        good luck, and so have jobs correlated with it (each is drawn given the previous ones, as in the GHK simulator:
+        Geweke 1991).
     """
     drawn = generator.random((samples, len(user)))
     order = np.lexsort((submit, user))
@@ -106,7 +107,7 @@ def scores_together(
             continue
         for first in range(0, len(whole), _BLOCK):
             block = whole[first : first + _BLOCK]
-            block = block[np.argsort(-gone[block], kind="stable")]  # who tells most first
+            block = block[np.argsort(-gone[block], kind="stable")]  # the most informative first
             drawn[:, block] = _block(amounts, kind[block], submit[block], gone[block], drawn[:, block])
     return drawn
 
@@ -118,7 +119,7 @@ def _block(
     gone: NDArray[np.float64],
     drawn: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return correlated draws made of independent ones."""
+    """Return correlated draws, made from independent ones."""
     user, same = _fall(np.abs(submit[:, None] - submit))
     together = amounts.user * user + amounts.kind * same * (kind[:, None] == kind)
     np.fill_diagonal(together, 1.0)
@@ -135,10 +136,10 @@ def _block(
 
 
 def _fall(apart: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return how much of both correlations is left for jobs submitted so many seconds apart."""
+    """Return the remaining part of both correlations for jobs submitted so many seconds apart."""
     return (1 + apart / _USER_SECONDS) ** -0.5, (1 + apart / _KIND_SECONDS) ** -0.5
 
 
 def _score(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return below which normal score such a share lies, finite for all shares."""
+    """Return the normal score with this probability below it, finite for all shares."""
     return np.asarray(ndtri(np.clip(shares, _EDGE, 1 - _EDGE)), np.float64)

@@ -1,8 +1,8 @@
-"""When a job would start if the queue were served in a given order, backfilled or not: candidates for a recorded rule.
+"""The start of a job if the queue were served in a given order, with or without backfilling: features for learning.
 
-What a scheduler did is in its log, by what rule is not: by submission, the short or the small ones first, those of
-users who have had least. Each order is tried on the queue of a submission, with one guess of each run time and nobody
-else coming. None of these starts is a prediction; which of them tells something is learnt (`gas.prediction.forest`).
+A log shows what a scheduler did, but not its rule: by submission, short or small jobs first, users with the least use
+first. Each order is tried on the queue at a submission, with one guess of each run time and no further arrivals. None
+of these starts is a prediction; which of them are informative is learned (`gas.prediction.forest`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from gas.compiled import kernel
 __all__ = ["EASY", "GREEDY", "start_in_order"]
 
 EASY, GREEDY = range(2)
-"""Jobs may overtake the first one that has to wait if that does not delay it (EASY); or whenever they fit."""
+"""Jobs may overtake the first one that has to wait if that does not delay it (EASY), or whenever they fit."""
 
 _BEYOND = 30 * 86_400
 _DEPTH = 100
-"""So many jobs at the head of the queue are tried at a time, as schedulers do."""
+"""Most jobs at the head of the queue that are tried at a time, as by schedulers."""
 
 _INSTANTS = 300
-"""After so many instants a job counts as started: what is so far away tells little, and long queues take long."""
+"""After this many instants a job counts as started: later instants tell little, and long queues take long."""
 
 
 @kernel
@@ -35,18 +35,18 @@ def start_in_order(
     order: NDArray[np.int64],
     rule: int,
 ) -> int:
-    """Return after how many seconds the last job of a queue starts, 30 days at most.
+    """Return after how many seconds the last job of a queue starts, at most 30 days.
 
     Parameters
     ----------
     free
-        Processors.
+        Free processors.
     running
-        Of each running job, a column: its processors, how long it will run on, and how long it may.
+        A column for each running job: its processors, its remaining run time, and its remaining walltime.
     first_ends, first_bounds
-        Columns of the running jobs in ascending order of how long they will run on, and of how long they may.
+        Columns of the running jobs in ascending order of remaining run time, and of remaining walltime.
     queue
-        Of each waiting job, a column: processors, walltime and run time. The last one is asked about.
+        A column for each waiting job: processors, walltime and run time. The last one is the job in question.
     order
         Columns of the queue, the first to be served first.
     rule
@@ -54,14 +54,14 @@ def start_in_order(
     """
     asked = queue.shape[1] - 1
     were, most = running.shape[1], running.shape[1] + len(order)
-    run = np.empty((3, most), np.int64)  # who runs or ran: processors (0 once it has ended), end, latest end
+    run = np.empty((3, most), np.int64)  # jobs that run or ran: processors (0 once it has ended), end, latest end
     for row in range(3):
         for k in range(were):
             run[row, k] = running[row, k]
-    # Who starts is put in its place among those that did, who are few beside those that ran at first.
+    # A started job is inserted among the started ones, which are few compared with those that ran at first.
     ends, bounds = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
     waits, kept = order.copy(), np.empty(_DEPTH, np.int64)
-    first = now = gone = new_gone = 0  # of `waits`, `first_ends` and `ends`
+    first = now = gone = new_gone = 0  # indices in `waits`, `first_ends` and `ends`
     count = were
     for _ in range(_INSTANTS):
         last = min(first + _DEPTH, len(waits)) if free > 0 else first
@@ -97,7 +97,7 @@ def start_in_order(
         if new_gone < count - were:
             next_end = min(next_end, run[1, ends[new_gone]])
         now = max(now, next_end)
-        if now >= _BEYOND:  # also where nothing runs: it needs more than there is
+        if now >= _BEYOND:  # also if nothing runs: the job needs more processors than exist
             return _BEYOND
         while gone < were and run[1, first_ends[gone]] <= now:
             free += run[0, first_ends[gone]]
@@ -112,7 +112,7 @@ def start_in_order(
 
 @kernel
 def _insert(places: NDArray[np.int64], first: int, last: int, job: int, run: NDArray[np.int64], row: int) -> None:
-    """Put a job into its place among those from `first` on and before `last`, which are sorted by a row of `run`."""
+    """Insert a job among those from `first` on and before `last`, which are sorted by a row of `run`."""
     at = last
     while at > first and run[row, places[at - 1]] > run[row, job]:
         places[at] = places[at - 1]
@@ -124,9 +124,9 @@ def _insert(places: NDArray[np.int64], first: int, last: int, job: int, run: NDA
 def _shadow(
     run: NDArray[np.int64], first: NDArray[np.int64], new: NDArray[np.int64], count: int, free: int, size: int
 ) -> tuple[int, int]:
-    """Return by when so many processors are free by walltimes, and how many more are then.
+    """Return the instant by which so many processors are free by walltimes, and how many more are free then.
 
-    Those that ran at first, and the `count` that started since, are each sorted by when they must have ended.
+    Jobs that ran at first, and the `count` jobs started since, are each sorted by their latest ends.
     """
     i = j = 0
     while i < len(first) or j < count:
@@ -146,5 +146,5 @@ def _shadow(
 
 @kernel
 def ascending(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the places of values in ascending order, of equal ones in that of the array."""
+    """Return the indices of values in ascending order, equal ones in the order of the array."""
     return np.argsort(values, kind="mergesort")

@@ -1,8 +1,8 @@
-"""Which partitions of a machine have processors of their own, as far as a log shows it by an instant.
+"""The partitions of a machine that have processors of their own, as far as a log shows it by an instant.
 
-A log does not say which partitions share nodes. If the most processors that each had in use so far add up to no more
-than the machine has, nothing speaks for sharing, and the jobs of one do not wait for those of another. A partition then
-has what is left of the machine beside the others' most. Queues that share nodes soon use more than that together.
+A log does not say which partitions share nodes. If the largest numbers of processors that each has used so far add up
+to at most the machine, nothing indicates sharing, and jobs of one partition do not wait for those of another. Then a
+partition has the machine minus the largest use of all others. Queues that share nodes soon exceed that sum.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 __all__ = ["room_of_each"]
 
 _MOST = 200
-"""Where there are more partitions, they are none that have processors of their own."""
+"""With more partitions, none counts as having processors of its own."""
 
 
 def room_of_each(
@@ -24,7 +24,7 @@ def room_of_each(
     partition: NDArray[np.int64],
     machine: int,
 ) -> NDArray[np.int64]:
-    """Return how many processors the partition of each job has to itself at its submission; 0 where all share them."""
+    """Return the processors that the partition of each job has to itself at its submission; 0 if all share them."""
     numbers = np.unique(partition)
     room = np.zeros(len(submit), np.int64)
     if not 1 < len(numbers) <= _MOST:
@@ -44,10 +44,10 @@ def room_of_each(
 def most_before(
     instants: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64], processors: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the most processors that were in use at once before each instant."""
+    """Return the largest number of processors in use at once before each instant."""
     lasts = end > start
     start, end, processors = start[lasts], end[lasts], processors[lasts]
-    times = np.concatenate([end, start])  # at one instant ends come first
+    times = np.concatenate([end, start])  # at the same instant, ends come first
     change = np.concatenate([-processors, processors])
     order = np.argsort(times, kind="stable")
     most = np.maximum.accumulate(np.concatenate([[0], np.cumsum(change[order])]))

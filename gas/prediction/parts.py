@@ -1,4 +1,4 @@
-"""Samples computed in several threads, in slices between which an interruption is noticed."""
+"""Samples computed in several threads, in slices between which interruptions are noticed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _SLICE = 7e5
-"""Visits to jobs between two looks at the world outside: about a tenth of a second."""
+"""Visits to jobs between two checks for interruptions: about a tenth of a second."""
 
 
 def in_parts(
     some: Callable[[slice], NDArray[np.int64]], samples: int, threads: int, visits: float
 ) -> NDArray[np.int64]:
-    """Return what is computed for all samples, in several threads and in slices between which it can be interrupted.
+    """Return the results for all samples, computed in several threads and in slices that can be interrupted.
 
     Parameters
     ----------
     visits
-        About how many visits to jobs a sample takes, see `visits_of`.
+        Approximate number of visits to jobs per sample, see `visits_of`.
     """
     length = max(1, int(_SLICE / max(visits, 1.0)))
     stopped = Event()
@@ -51,13 +51,13 @@ def in_parts(
         try:
             return np.concatenate([one for each in parts for one in each.result()])
         finally:
-            stopped.set()  # nothing is left to do, or this was interrupted
+            stopped.set()  # all is done, or this was interrupted
 
 
 def in_turn(some: Callable[[T], Iterable[R]], parts: Sequence[T], threads: int) -> Iterator[R]:
-    """Yield what is computed for each part, in their order; threads compute a few of the next parts meanwhile.
+    """Yield the result for each part, in their order; threads compute a few of the next parts in the meantime.
 
-    When it is closed or interrupted, each of them ends what it is at of its part and begins nothing more.
+    When it is closed or interrupted, each thread finishes its current part and begins no other.
     """
     if threads <= 1:
         for part in parts:

@@ -1,7 +1,7 @@
-"""The history of a log at an instant: how jobs have used their walltimes so far, and which may arrive next.
+"""The history of a log at an instant: the use of walltimes so far, and the jobs that may arrive next.
 
-Nothing that happened later is looked at: of a job that had not been submitted by then nothing, of one that had not
-ended no run time. So the same class serves a live machine, whose log is all past, and a simulation.
+Later events are never used: nothing about jobs not yet submitted, and no run time of jobs that have not ended. So the
+same class serves a live machine, whose log is all past, and a simulation.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from workloads.replay import NEVER, ends
 __all__ = ["STREAMS", "Past", "queues_of"]
 
 STREAMS = 8
-"""Of how many weeks (or days) the arrivals are taken for the time to come."""
+"""Number of past weeks (or days) whose arrivals are used for the future."""
 
 _DAY = 86_400
 _LONGEST, _MOST = 14 * _DAY, 1000
-"""Who arrives later than that, or after so many others, is left out."""
+"""Arrivals later than this, or after so many others, are left out."""
 
 
 class Past:
-    """A log as it is known at an instant that goes forward.
+    """A log as known at an instant that advances.
 
     Parameters
     ----------
     submit, processors, walltime, run_time, end, user
-        A column each, int64, in order of submission; an end of -1 is not known. Instants are in the same seconds as
-        those that are asked about.
+        One column each, int64, in order of submission; an end of -1 is unknown. Instants are in the same seconds as
+        those of calls.
     name
-        A number for the script or program of each, -1 where it has none; None where no names are known.
+        A number for the script or program of each, -1 without one; None if no names are known.
     queue
         A number for the queue or partition of each.
     """
@@ -58,7 +58,7 @@ class Past:
         name = np.full(len(submit), -1) if name is None else name
         columns = (submit, end, user, name, processors, walltime, run_time)
         self.usage = Usage(Ended(*(column[ended] for column in columns)))
-        """What is known by now of the shares of their walltimes that jobs use."""
+        """The used shares of walltimes known by now."""
         self._submit, self._processors, self._walltime, self._run_time = submit, processors, walltime, run_time
         self._end, self._queue = end, queue
         self._of_queue: dict[tuple[int, ...], Past] = {}
@@ -71,11 +71,11 @@ class Past:
         Parameters
         ----------
         zero
-            What second 0 of the log is; by default what its header says.
+            Epoch second of second 0 of the log; by default that of its header.
         processors
-            Of its machine; by default what its header says.
+            Processors of its machine; by default those of its header.
         """
-        log = log.select(log.requested_time > 0)  # else run times would be used as walltimes, which were not known then
+        log = log.select(log.requested_time > 0)  # otherwise run times, then unknown, would be used as walltimes
         jobs = rigid_jobs(log, processors)
         first = log.start_time if zero is None else zero
         end = ends(log)[jobs.row]
@@ -91,12 +91,12 @@ class Past:
         )
 
     def learn(self, now: int) -> None:
-        """Go forward to an instant: jobs that have ended by then are known.
+        """Advance to an instant: jobs that have ended by then are known.
 
         Raises
         ------
         ValueError
-            The instant is before the last one.
+            The instant is before the previous one.
         """
         if self._now is not None and now < self._now:
             raise ValueError(f"the state at {now} is no longer available after {self._now}; start with a new reader")
@@ -104,13 +104,13 @@ class Past:
         self.usage.learn(now)
 
     def anew(self) -> Past:
-        """Return the same log as it is known at no instant yet, for another thread: they share what they hold."""
+        """Return the same log before any instant, for another thread; both share their data."""
         again = copy(self)
         again.usage, again._now, again._of_queue = copy(self.usage), None, {}
         return again
 
     def of_queue(self, *queue: int) -> Past:
-        """Return this past with the arrivals of some queues alone; both know of the same jobs that have ended."""
+        """Return this past with the arrivals of some queues only; both know the same ended jobs."""
         if queue not in self._of_queue:
             assert self._queue is not None, "the queues of its jobs are known"
             found, rows = copy(self), np.isin(self._queue, queue)
@@ -121,13 +121,13 @@ class Past:
 
     @property
     def ended(self) -> int:
-        """How many jobs have ended by now that were learnt from."""
+        """Number of ended jobs that were learned from so far."""
         return len(self.usage)
 
     def arrivals(self, now: int, horizon: int) -> Arrivals:
-        """Return who may arrive within so many seconds: those who did, at this hour of this weekday, in past weeks.
+        """Return possible arrivals in the next seconds: those at this hour of this weekday in past weeks.
 
-        Where the log is shorter than that, at this hour of past days; none, where it is shorter than a day.
+        For a shorter log, at this hour of past days; none if it is shorter than a day.
         """
         horizon = min(horizon, _LONGEST)
         known = int(np.searchsorted(self._submit, now, side="right"))

@@ -1,7 +1,7 @@
-"""Waits learnt for requests that are made now: a log goes on with who runs and who waits, and they come last.
+"""Learned waits for requests made now: the log is extended by running and waiting jobs, with the requests at the end.
 
-What the queue looks like at their submission picks those of the last jobs to start that met a queue like it, as for
-the jobs of a recorded log (`gas.prediction.learnt`).
+The features of the queue select, among the last jobs to start, those that found a similar queue, as for the jobs of a
+recorded log (`gas.prediction.learnt`).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from workloads import Log
 __all__ = ["LEARNT_FROM", "Request", "compile_learning", "from_now", "learning_is_ready", "waits_now"]
 
 LEARNT_FROM = 4_000
-"""So many of the last jobs to start are learnt from, fewer where queues are long."""
+"""Most jobs to learn from, the last to start; fewer if queues are long."""
 
 _SEEN = 2_000_000
-"""So many jobs are looked at, in all the queues that are learnt from: some seconds of one core."""
+"""Most jobs to read, in all the queues that are learned from: some seconds of one core."""
 
 _NOT_YET = 1 << 40
-"""Seconds from now: the start of who waits."""
+"""Seconds from now: the start of waiting jobs."""
 
 
 class Request(NamedTuple):
-    """What is asked for: processors, seconds, the number of the user, and that of the queue or partition (-1: none).
+    """A request: processors, seconds, the number of the user, and that of the queue or partition (-1: none).
 
-    A job that waits already has been `submitted` at an epoch second.
+    A job that already waits has its submission in epoch seconds as `submitted`.
     """
 
     processors: int
@@ -49,18 +49,18 @@ class Request(NamedTuple):
 def waits_now(
     log: Log, snapshot: Snapshot, requests: Sequence[Request], *, processors: int | None = None, seed: int = 0
 ) -> list[NDArray[np.int64]]:
-    """Return for each request the waits that its own is likely to be among, sorted; none where too little is known.
+    """Return for each request a distribution of its wait as sorted waits; empty if too little is known.
 
-    They are in seconds from now: of jobs like one that waits already, those that have waited longer.
+    In seconds from now; for a job that already waits, from similar jobs that have waited longer.
 
     Parameters
     ----------
     log
-        Of jobs that have ended.
+        Log of jobs that have ended.
     snapshot
-        Who runs and waits; of the queues of the log, if it knows queues.
+        Running and waiting jobs; of the queues of the log, if it knows queues.
     processors
-        Of the machine, or of the part of it that these queues share; by default that of the snapshot.
+        Processors of the machine, or of the part of it that these queues share; by default those of the snapshot.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def waits_now(
 
 
 def from_now(waits: NDArray[np.int64], waited: int) -> NDArray[np.int64]:
-    """Return how much longer those waited that waited longer than so many seconds; none if they are few."""
+    """Return how much longer jobs waited that waited longer than `waited` seconds; none if they are few."""
     if not waited:
         return waits
     left = waits[waits > waited] - waited
@@ -109,7 +109,7 @@ def from_now(waits: NDArray[np.int64], waited: int) -> NDArray[np.int64]:
 
 
 def _standing(snapshot: Snapshot, zero: int) -> NDArray[np.int64]:
-    """Return columns of who runs and who waits, in seconds of a log."""
+    """Return columns of running and waiting jobs, in seconds of a log."""
     now, runs = snapshot.now, snapshot.running
     start = np.where(runs, snapshot.start, now + _NOT_YET)
     submit = np.minimum(now if snapshot.submit is None else snapshot.submit, np.minimum(start, now))
@@ -125,7 +125,7 @@ def _standing(snapshot: Snapshot, zero: int) -> NDArray[np.int64]:
 def _last_to_start(
     submit: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64], now: int
 ) -> NDArray[np.bool_]:
-    """Return which jobs are learnt from: the last ones that have started, as many as there is time to look at."""
+    """Return the jobs to learn from: the last ones that have started, as many as time permits to read."""
     order = np.argsort(start, kind="stable")
     last = order[: int(np.searchsorted(start[order], now))][-LEARNT_FROM:]
     costs = np.cumsum(jobs_seen(submit, start, end)[last][::-1])
@@ -135,12 +135,12 @@ def _last_to_start(
 
 
 def learning_is_ready() -> bool:
-    """Return whether all that this needs is compiled; else it would take minutes in plain Python."""
+    """Return whether all required code is compiled; otherwise it would take minutes in plain Python."""
     return available() and is_ready(look) and is_ready(grow) and is_ready(pick)
 
 
 def compile_learning() -> None:
-    """Compile what this needs: some seconds, once on a machine."""
+    """Compile all required code: some seconds, once per machine."""
     one = np.arange(1, 13, dtype=np.int64)
     seen = queue_states(one, one, one + 1, one, one, one, one, one, 12, one > 0)
     Forest(seen, one).picked(seen[0])

@@ -1,8 +1,8 @@
-"""What can be seen of a recorded queue at each submission, as numbers from which waits are learnt.
+"""Features of a recorded queue at each submission, as numbers from which waits are learned.
 
-The job itself; who waits and runs, how many processors and how much work that is, by walltimes and by what share of
-them the users usually use; how long others, those like it and those of its user have waited lately; and after how long
-it would start in several orders (`gas.prediction.orders`). A row of it is made of what happened before its submission.
+They describe the job itself; the waiting and running jobs, with their processors and work, by walltimes and by the
+users' typical use of them; recent waits of all jobs, of similar jobs and of the user's jobs; and the start in several
+orders (`gas.prediction.orders`). A row depends only on what happened before its submission.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ORDERS: Final = (
     "quick queue",
     "quick user",
 )
-"""Who is served first; where that is not said otherwise, backfilled as EASY does."""
+"""Orders of service; unless stated otherwise, backfilled as by EASY."""
 
 LAST_HOUR: Final = ("submitted in an hour", "started in an hour", "ended in an hour")
 
@@ -66,15 +66,16 @@ FEATURES: Final = (
     *LAST_HOUR,
     *(f"start: {order}" for order in ORDERS),
 )  # fmt: skip
-"""Times and work (in seconds of the whole machine) are logarithms of minutes; -1 is not known. How late the longest
-waiting job of a size is, is counted from what the last ones waited."""
+"""Times and work (in seconds of the whole machine) are logarithms of minutes; -1 is unknown. The delay of the longest
+waiting job of a size is relative to the last waits of that size.
+"""
 
 _REMEMBERED, _MORE, _STARTS = (
     FEATURES.index(name) for name in (REMEMBERED[0], "processors waiting of user", f"start: {ORDERS[0]}")
 )
 
 ROW: Final = 200
-"""What a row costs besides those that wait and run, in jobs that wait."""
+"""Cost of a row besides its waiting and running jobs, in waiting jobs."""
 
 
 def queue_states(
@@ -93,19 +94,19 @@ def queue_states(
     last: int = 0,
     machine_code: bool = True,
 ) -> NDArray[np.float32]:
-    """Return what is seen at each submission: shape ``(jobs, len(FEATURES))``.
+    """Return the features at each submission: shape ``(jobs, len(FEATURES))``.
 
     Parameters
     ----------
     submit
         Ascending.
     wanted
-        Jobs of which it is asked; the rows of others are zeros.
+        Requested jobs; the rows of others are zeros.
     room
-        How many processors the queue of each has to itself at its submission, 0 where queues share those of the
-        machine: who waits and runs elsewhere is not seen then.
+        Processors that the queue of each job has to itself at its submission, 0 if queues share those of the machine.
+        With room of their own, jobs of other queues are ignored.
     last
-        So many of the last jobs are only asked about: others do not see them.
+        Number of last jobs that are requests only: other jobs do not see them.
     """
     columns = [submit, start, end, processors, walltime, run_time]
     request = np.array([user, processors, walltime])
@@ -122,7 +123,7 @@ def queue_states(
 
 
 def jobs_seen(submit: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what it costs to fill in the row of each submission, in jobs that are looked at."""
+    """Return the cost of the row of each submission, in jobs that are read."""
     before = np.arange(len(submit))
     started, ended = (np.searchsorted(np.sort(instants), submit) for instants in (start, end))
     costs: NDArray[np.int64] = np.maximum(before - started, 0) + np.maximum(started - ended, 0) // 4 + ROW
@@ -140,7 +141,7 @@ def look(
     wanted: NDArray[np.bool_],
     seen: NDArray[np.float32],
 ) -> None:
-    """Fill in what is seen at each submission that is asked about; jobs from `there` on are not seen by others."""
+    """Fill in the features at each requested submission; jobs from `there` on are not seen by others."""
     count = jobs.shape[1]
     memory = remember(jobs)
     waits, runs = np.empty(count, np.int64), np.empty(count, np.int64)  # some of `waits` may have started
@@ -187,7 +188,7 @@ def look(
 
 @kernel
 def _of_queue(jobs: NDArray[np.int64], job: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return those of the others that are in the queue of a job."""
+    """Return those of the other jobs that are in the queue of a job."""
     found, kept = np.empty(len(others), np.int64), 0
     for other in others:
         if jobs[QUEUE, other] == jobs[QUEUE, job]:
@@ -206,9 +207,9 @@ def _describe(
     share: float,
     seen: NDArray[np.float32],
 ) -> None:
-    """Fill in what is seen at the submission of a job, beside those that wait and run.
+    """Fill in the features at the submission of a job, except those of waiting and running jobs.
 
-    In loops: an expression on arrays takes numba as long to compile as a page of them.
+    In loops: numba takes as long to compile one expression on arrays as a page of them.
     """
     waits, runs = those
     now, size, walltime = jobs[SUBMIT, job], jobs[PROCESSORS, job], jobs[WALLTIME, job]
@@ -256,9 +257,9 @@ def _see_waiting(
     queued: NDArray[np.int64],
     seen: NDArray[np.float32],
 ) -> int:
-    """Fill in what is seen of those that wait, and return for how many processors.
+    """Fill in the features of waiting jobs, and return the sum of their processors.
 
-    Of each, and of the job, `queued` gets the processors, the walltime and a guess of the run time.
+    `queued` gets processors, walltime and a guess of the run time of each of them, and of the job.
     """
     now, size, walltime = jobs[SUBMIT, job], jobs[PROCESSORS, job], jobs[WALLTIME, job]
     own = alike = same_queue = processors = largest = ages = oldest = oldest_alike = oldest_own = 0
@@ -314,9 +315,9 @@ def _see_running(
     left: NDArray[np.float64],
     seen: NDArray[np.float32],
 ) -> int:
-    """Fill in what is seen of those that run, and return on how many processors.
+    """Fill in the features of running jobs, and return the sum of their processors.
 
-    Of each, `running` gets the processors, for how long it may run on by its use, and by its walltime; `left` the same
+    `running` gets the processors of each, its remaining run time by typical use, and by its walltime; `left` the same
     times, by walltimes first.
     """
     now = jobs[SUBMIT, job]
@@ -342,7 +343,7 @@ def _see_running(
 
 @kernel
 def _enough(free: int, held: NDArray[np.int64], left: NDArray[np.float64], size: int) -> float:
-    """Return after how many seconds so many processors are free if no other job takes them."""
+    """Return after how many seconds `size` processors are free if no other job takes them."""
     if free >= size:
         return 0.0
     for k in ascending(left):

@@ -1,4 +1,4 @@
-"""A log whose queue is known at each instant, by the recorded starts and ends of its jobs."""
+"""A log whose queue is known at each instant, from the recorded starts and ends of its jobs."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from workloads.replay import ends
 __all__ = ["FEWEST", "UNLIMITED", "RecordedQueue"]
 
 FEWEST = 20
-"""How many jobs have to end before the first prediction."""
+"""Number of jobs that must have ended before the first prediction."""
 
 UNLIMITED = 365 * 86_400
-"""The walltime, in seconds, of jobs without one: Slurm plans with it too."""
+"""The walltime, in seconds, of jobs without one: Slurm also plans with it."""
 
 _CANCELLED = 5
 
 _MOST_LATER = 1_000
-"""So many jobs that came later are known in hindsight."""
+"""Number of later jobs that are known in hindsight."""
 
 
 class RecordedQueue:
-    """A log whose queue is known at each instant: when jobs were submitted, started and ended.
+    """A log whose queue is known at each instant: submissions, starts and ends of jobs.
 
-    Jobs without a walltime are in it with `UNLIMITED`, as they take processors like others, and none has more.
+    Jobs without a walltime are included with `UNLIMITED`, as they use processors like others; no walltime is longer.
 
     Parameters
     ----------
     processors
-        Of the machine; by default what the header says.
+        Processors of the machine; by default those of the header.
     still
-        How the machine stands after the last line of the log, in epoch seconds: who runs, and so is not in it.
+        The machine after the last line of the log, in epoch seconds: its running jobs are not in the log.
 
     Raises
     ------
@@ -54,27 +54,27 @@ class RecordedQueue:
     def __init__(self, log: Log, processors: int | None = None, *, still: Snapshot | None = None) -> None:
         known = (log.wait >= 0) & (log.run_time >= 0) & ~((log.status == _CANCELLED) & (log.run_time == 0))
         self.left_out = int(np.count_nonzero(~known))
-        """How many jobs are left out: their wait or run time is unknown, or they were cancelled while they waited."""
+        """Number of omitted jobs: their wait or run time is unknown, or they were cancelled while they waited."""
         if not known.any():
             raise BadInput(f"{log.name}: no job has a wait and a run time, which a comparison needs")
         log = log.select(known)
         limit = np.where(log.requested_time > 0, np.minimum(log.requested_time, UNLIMITED), UNLIMITED)
         self.unlimited = int(np.count_nonzero(log.requested_time <= 0))
-        """How many jobs have no walltime."""
+        """Number of jobs without a walltime."""
         log = log.with_columns(requested_time=limit)
         self.jobs: RigidJobs = rigid_jobs(log, processors)
-        """The others, in order of submission; those that do not fit the machine are left out."""
+        """All other jobs, in order of submission, without those that do not fit the machine."""
         self.rows = np.flatnonzero(known)[self.jobs.row]
-        """The line of each in the log that was given."""
+        """The line of each in the given log."""
         self.end: NDArray[np.int64] = ends(log)[self.jobs.row]
         self.start: NDArray[np.int64] = np.ceil(log.submit + log.wait).astype(np.int64)[self.jobs.row]
         self.start = np.maximum(self.start, self.jobs.submit)
         queue, self.queues = queues_of(log)
         self.queue: NDArray[np.int64] = queue[self.jobs.row]
-        """The number of the queue of each, or of the partition where the log has no queues, named by `queues`."""
+        """Number of the queue of each, or of the partition if the log has no queues; names are in `queues`."""
         of_jobs = self.jobs.submit, self.start, self.end, self.jobs.processors, self.queue, self.jobs.machine
         self.room = room_of_each(*of_jobs) if still is None else np.zeros(len(self.rows), np.int64)
-        """How many processors the partition of each has to itself at its submission; 0 where partitions share them."""
+        """Processors that the partition of each has to itself at its submission; 0 if partitions share them."""
         self._last_end = np.maximum.accumulate(self.end)
 
         self._seen: tuple[bytes, NDArray[np.float32], NDArray[np.bool_]] | None = None
@@ -92,23 +92,23 @@ class RecordedQueue:
         return len(self.rows)
 
     def past(self) -> Past:
-        """Return what can be learnt from it, instant by instant."""
+        """Return the past of the log, to be advanced instant by instant."""
         jobs = self.jobs
         columns = jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, self.end, jobs.user, jobs.executable
         return Past(*columns, queue=self.queue)
 
     def past_of(self, place: int, past: Past) -> Past:
-        """Return that past as it matters to a job: arrivals in its own partition alone, if that has processors."""
+        """Return that past as relevant to a job: only arrivals in its own partition, if that has its own processors."""
         return past.of_queue(int(self.queue[place])) if self.room[place] else past
 
     def similar(self) -> Similar:
-        """Return what jobs of like size and walltime waited, instant by instant."""
+        """Return the waits of jobs of similar size and walltime, instant by instant."""
         return Similar(self.jobs.submit, self.start, self.jobs.processors, self.jobs.estimate)
 
     def seen(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Return what was seen at submissions, and of which jobs; see `gas.prediction.learnt.seen_at`.
+        """Return the features at submissions, and for which jobs; see `gas.prediction.learnt.seen_at`.
 
-        The last answer is kept: several methods that are compared ask about the same jobs.
+        The last result is cached: several compared methods request the same jobs.
         """
         asked = np.asarray(places, np.int64).tobytes()
         if self._seen is None or self._seen[0] != asked:
@@ -116,7 +116,7 @@ class RecordedQueue:
         return self._seen[1:]
 
     def places(self, jobs: int | None) -> NDArray[np.intp]:
-        """Return so many of the jobs that can be predicted, evenly over the log; all for None.
+        """Return the indices of this number of predictable jobs, evenly over the log; all for None.
 
         Raises
         ------
@@ -133,15 +133,15 @@ class RecordedQueue:
         return places if jobs is None or places.size <= jobs else places[np.arange(jobs) * places.size // jobs]
 
     def asked(self, place: int) -> tuple[int, int, int]:
-        """Return of a job its submission, its processors and its walltime."""
+        """Return submission, processors and walltime of a job."""
         jobs = self.jobs
         return int(jobs.submit[place]), int(jobs.processors[place]), int(jobs.estimate[place])
 
     def snapshot(self, place: int) -> Snapshot:
-        """Return who ran and waited when a job was submitted, without it and those after it in the log.
+        """Return the running and waiting jobs at a job's submission, without it and later ones of the log.
 
-        They are those of its partition, if that has processors of its own.
-        Some logs record more processors in use than their machine has; it has as many then.
+        Only those of its partition, if that has its own processors. Some logs record more processors in use than their
+        machine has; the machine then counts as that large.
         """
         jobs, now, here = self.jobs, int(self.jobs.submit[place]), self._here(place)
         running = self.start[here] <= now
@@ -164,7 +164,7 @@ class RecordedQueue:
     def hindsight(self, place: int, seconds: int) -> tuple[NDArray[np.int64], Arrivals]:
         """Return what was unknown at a submission: run times of the jobs there, and arrivals of the next `seconds`.
 
-        Of the jobs of its `snapshot`, one row; those that no line of the log tells of use up their walltimes.
+        One row, for the jobs of its `snapshot`; jobs that are not in the log use their whole walltimes.
         """
         jobs, now, here = self.jobs, int(self.jobs.submit[place]), self._here(place)
         elapsed = np.maximum(now - self.start[here], 0)
@@ -184,14 +184,14 @@ class RecordedQueue:
         return run_time[None], Arrivals(np.array([[jobs.submit[later], jobs.processors[later], limit, lasts]]))
 
     def _here(self, place: int) -> NDArray[np.intp]:
-        """Return who ran or waited when a job was submitted, of those before it in the log."""
+        """Return the jobs that ran or waited when a job was submitted, among those before it in the log."""
         now = int(self.jobs.submit[place])
-        first = int(np.searchsorted(self._last_end[:place], now, side="right"))  # before it all have ended
+        first = int(np.searchsorted(self._last_end[:place], now, side="right"))  # all earlier jobs have ended
         here = first + np.flatnonzero(self.end[first:place] > now)
         return here[self.queue[here] == self.queue[place]] if self.room[place] else here
 
     def waiting(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return how many jobs of its `snapshot` waited at each of these submissions."""
+        """Return the number of waiting jobs in the `snapshot` of each of these submissions."""
         found = np.zeros(len(places), np.int64)
         apart = self.room[places] > 0
         found[~apart] = _waiting(self.jobs.submit, self.start, places[~apart])
@@ -202,7 +202,7 @@ class RecordedQueue:
         return found
 
     def known_of_user(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return how many jobs of the same user had ended at these submissions."""
+        """Return the number of ended jobs of the same user at these submissions."""
         user, submit = self.jobs.user, self.jobs.submit
         by_user = np.lexsort((self.end, user))
         of_user, ends_of_user = user[by_user], self.end[by_user]
@@ -213,14 +213,14 @@ class RecordedQueue:
         return found
 
     def overfull(self) -> tuple[float, int]:
-        """Return the share of its time in which more processors were in use than the machine has, and the most."""
+        """Return the share of time with more processors in use than the machine has, and the largest number in use."""
         times, used = processors_in_use(self.start, self.end, self.jobs.processors)
         lasts = np.diff(times)
         above = int(lasts[used[:-1] > self.jobs.machine].sum())
         return above / max(int(lasts.sum()), 1), int(used[:-1][lasts > 0].max(initial=0))
 
     def digest(self) -> str:
-        """Return a name for all that predictions are made from: equal for equal jobs, machines and zeros."""
+        """Return an identifier of all data of predictions: equal for equal jobs, machines and zeros."""
         jobs = self.jobs
         found = hashlib.sha256(f"{jobs.machine} {self.zero} {len(self._still)}".encode())
         columns = jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, jobs.user, jobs.executable
@@ -229,23 +229,23 @@ class RecordedQueue:
         return found.hexdigest()
 
     def starts_after(self, instant: int, most: int) -> NDArray[np.int64]:
-        """Return the places of the last jobs to start, of those that started after an instant, ascending."""
+        """Return the indices of the last jobs that started after an instant, at most `most`, ascending."""
         places = np.arange(self._first, len(self))
         places = places[self.start[places] > instant]
         return np.sort(places[np.argsort(self.start[places], kind="stable")][-most:] if most else places[:0])
 
     @property
     def _first(self) -> int:
-        """The first place at whose submission `FEWEST` jobs had ended."""
+        """The first index at whose submission `FEWEST` jobs had ended."""
         ended = np.sort(self.end)
         return len(self) if len(ended) < FEWEST else int(np.searchsorted(self.jobs.submit, ended[FEWEST - 1], "right"))
 
 
 def _waiting(submit: NDArray[np.int64], start: NDArray[np.int64], places: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Return how many jobs waited at these submissions, of those before each."""
+    """Return the number of waiting jobs at these submissions, among the jobs before each."""
     now = submit[places]
     at_once = np.concatenate([[0], np.cumsum(start == submit)])
-    after_it = at_once[np.searchsorted(submit, now, side="right")] - at_once[places]  # started, and come after it
+    after_it = at_once[np.searchsorted(submit, now, side="right")] - at_once[places]  # started, and after it in the log
     started = np.searchsorted(np.sort(start), now, side="right") - after_it
     found: NDArray[np.int64] = places - started
     return found

@@ -1,8 +1,8 @@
-"""Whether a job that waits should be given another shape, by what is likely rather than by what is planned.
+"""Whether a waiting job should get another shape, by predictions rather than by plans.
 
-The job stays in its place of the queue, in each shape with the start that it would be planned for there. The queue is
-simulated forward with each shape, in the same samples: the others have the same run times, and the same jobs arrive
-later. So what another shape gains is known sample by sample, and not only on the average.
+The job stays in its place of the queue, in each shape with the start that would be planned for it there. The queue is
+simulated forward with each shape, in the same samples: all other jobs have the same run times, and the same jobs arrive
+later. So the gain of another shape is known sample by sample, and not only on average.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gas.times import duration_text
 __all__ = ["LikelyReshaping", "likely_reshaping", "starts_in_place", "worth_following"]
 
 MOST_SHAPES = 12
-"""How many shapes are followed beside the job as it is, at most."""
+"""Most shapes that are simulated besides the present one."""
 
 
 def starts_in_place(
@@ -40,18 +40,18 @@ def starts_in_place(
     threads: int = 1,
     machine_code: bool = True,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return when a waiting job would start at the latest in each shape, and when in each sample.
+    """Return the latest start of a waiting job in each shape, and its start in each sample.
 
     Parameters
     ----------
     snapshot
-        Without the job.
+        Snapshot without the job.
     place
-        How many of its jobs come before it.
+        Number of its jobs that come before the job.
     shapes
-        Processors and walltime of each.
+        Processors and walltime of each shape.
     run_times
-        Of the others, a row for each sample.
+        Run times of all other jobs, a row per sample.
 
     Returns
     -------
@@ -95,9 +95,9 @@ def _with_job(
 
 
 def worth_following(found: Reshaping, most: int = MOST_SHAPES) -> list[Candidate]:
-    """Return the shapes of a plan that may be worth a change, at most so many: those planned to finish first.
+    """Return the shapes of a plan that may be worth a change, at most `most`: those planned to finish first.
 
-    One that would finish later than the job as it is even if it started at once is not among them, nor its own shape.
+    Left out are the present shape, and shapes that would finish later than the job as it is even if started at once.
     """
     current = found.current
     if current is None:
@@ -113,20 +113,20 @@ def worth_following(found: Reshaping, most: int = MOST_SHAPES) -> list[Candidate
 
 @dataclass(frozen=True)
 class LikelyReshaping(Reshaping):
-    """A job as it is, and the best that is likely to become of it.
+    """A waiting job as it is, and its best predicted shape.
 
     Attributes
     ----------
     starts
-        When it would start as it is, and in each shape that was followed: one for each sample, of all in the same ones.
+        Start as it is, and in each simulated shape: one per sample, the same samples for all.
     risk
-        With which probability the gain is to be reached; None for the mean.
+        Probability of the required gain; None for the mean.
     ledger
-        What came true of earlier predictions.
+        Outcomes of earlier predictions.
     within
-        By so many seconds starts may be wrong.
+        Possible error of starts in seconds.
     beside
-        Past waits from now on that are mixed into what is predicted of a shape.
+        Past waits, counted from now, that are mixed into the prediction of a shape.
     """
 
     starts: Mapping[Candidate, NDArray[np.int64]] = field(default_factory=dict, kw_only=True)
@@ -139,27 +139,27 @@ class LikelyReshaping(Reshaping):
 
     @property
     def gain(self) -> int | None:
-        """How many seconds sooner the best would finish: in the mean, or at least so with the probability `risk`."""
+        """Seconds by which the best shape finishes sooner: the mean, or at least this with the probability `risk`."""
         if self.best is None or self.current is None or self.killed:
             return super().gain
         return self.gain_of(self.best)
 
     def gain_of(self, one: Candidate) -> int:
-        """Return how many seconds sooner than the job as it is a shape would finish."""
+        """Return by how many seconds a shape would finish sooner than the job as it is."""
         assert self.current is not None, "it is compared with that"
         gains = self._finishes(self.current) - self._finishes(one)
         if self.risk is None:
             return math.floor(float(gains.mean()))
-        # So many samples gain at least that: the share of these is not below the risk.
+        # At least a share `risk` of the samples gains this or more.
         return int(np.sort(gains)[len(gains) - max(1, math.ceil(round(self.risk * len(gains), 9)))])
 
     def start_of(self, candidate: Candidate) -> int:
-        """Return the mean of its starts; as planned for one that was not followed."""
+        """Return the mean of its starts; the planned start for a shape that was not simulated."""
         found = self.starts.get(candidate)
         return candidate.start if found is None else round(float(found.mean()))
 
     def why(self) -> str:
-        """Return in words why the job should be changed, or left as it is."""
+        """Return in words why the job should be changed, or kept as it is."""
         if self.blocked is not None or self.best is None or self.current is None or self.gain is None:
             return super().why()
         sure = "" if self.risk is None else f", with a probability of {100 * self.risk:g}%"
@@ -169,7 +169,7 @@ class LikelyReshaping(Reshaping):
         return best if self.worth_it else f"{best}; the minimum for a change is {duration_text(self.least)}"
 
     def prediction(self, one: Candidate) -> Made:
-        """Return what is predicted of the job as it is, or in a shape that was followed, for its outcome to be noted.
+        """Return the prediction of the job as it is, or in a simulated shape, to record its outcome.
 
         The latest start is the planned one.
         """
@@ -194,21 +194,20 @@ def likely_reshaping(
     threshold: float = 0.05,
     least: int = 60,
 ) -> LikelyReshaping:
-    """Return what should be made of a waiting job by predictions.
+    """Return the reshaping of a waiting job by predictions.
 
     Parameters
     ----------
     found
-        What its scheduler plans of it, and could plan; the job as it is has a plan.
+        Present and possible plans of its scheduler; the job as it is has a plan.
     starts
-        Of the job as it is, and of shapes of the plan: one for each sample, of all in the same ones.
+        Starts of the job as it is, and in shapes of the plan: one per sample, the same samples for all.
     within, beside
-        As of `LikelyReshaping`.
+        As in `LikelyReshaping`.
     threshold
-        The gain, as a part of the time from now to the finish that is expected of the job as it is, from which on it is
-        changed.
+        Least gain for a change, as a share of the time from now to the expected finish of the job as it is.
     least
-        The same in seconds; the larger of both counts.
+        Least gain for a change in seconds; the larger of both counts.
     """
     current = found.current
     assert current is not None, "requests that can never start are not predicted"
@@ -218,7 +217,7 @@ def likely_reshaping(
         starts=starts, risk=risk, ledger=ledger or Ledger(), within=within, beside=beside or {},
     )  # fmt: skip
     shapes = [one for one in starts if one != current]
-    if made.killed:  # whatever gains: it is to be changed anyway
+    if made.killed:  # change it for any gain, even a negative one
         best = min(shapes, key=lambda one: (made.finish_of(one), one.processors), default=found.best)
     else:
         best = max(shapes, key=lambda one: (made.gain_of(one), -one.processors), default=None)

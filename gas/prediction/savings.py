@@ -2,8 +2,8 @@
 
 A log records the start of one request of each job. So all jobs are assumed to be moldable, by the same rule, and a
 replay finds when each size would have ended: it simulates the queue at the submission forward, with the later run times
-and arrivals of the log. Choices do not know these: they use the plan, or the prediction. The recorded size shows how
-close the replay is to the log.
+and arrivals of the log. Choices do not use these; they use the plan, or the prediction. The replay of the recorded size
+shows how close the replay is to the log.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST = 200
 """The most jobs that choose, spread evenly over the jobs that met a queue."""
 
 _SAMPLES, _LEAST, _VISITS = 30, 10, 1e6
-"""Samples of a choice, fewer of a long queue, as `gas.prediction.backtest` has them for a prediction."""
+"""Samples of a choice, fewer for a long queue, as in `gas.prediction.backtest` for a prediction."""
 
 _PART = 10
 
@@ -51,15 +51,15 @@ class Choice:
     Attributes
     ----------
     place
-        Of the job in the recorded queue.
+        Index of the job in the recorded queue.
     requested
-        Of the size that was requested.
+        Turn-around time of the requested size.
     planned, predicted
-        Of the size that is planned to end first, and of that which is predicted to.
+        Turn-around times of the sizes that are planned, and predicted, to end first.
     best
-        The least.
+        The least one.
     wait
-        Of the requested size, in the replay.
+        Wait of the requested size.
     chosen
         The size that is predicted to end first.
     """
@@ -74,9 +74,9 @@ class Choice:
 
 
 def places_of_choices(recorded: RecordedQueue, places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the places, `MOST` at most, of jobs that met a queue that can be simulated.
+    """Return the indices, at most `MOST`, of jobs that found a queue that can be simulated.
 
-    For those that met none, any prediction is the same.
+    For jobs without a queue, any prediction is the same.
     """
     waiting = recorded.waiting(places)
     met = places[(waiting > 0) & (waiting <= LONGEST_QUEUE)]
@@ -92,12 +92,12 @@ def choices(
     policy: Policy = "s3",
     threads: int = 1,
 ) -> Iterator[Choice]:
-    """Yield what each of these jobs would have chosen, and what would have become of it.
+    """Yield the choice of each of these jobs, with turn-around times.
 
     Parameters
     ----------
     samples
-        How often the queue is simulated forward for a choice.
+        Number of forward simulations of the queue for a choice.
     """
     past = recorded.past()
 
@@ -132,16 +132,16 @@ def choices(
 
 @dataclass(frozen=True)
 class Saving:
-    """What choosing by prediction would have saved the jobs of a class; mean turn-around times in seconds.
+    """The savings of choosing by prediction for a class of jobs; mean turn-around times in seconds.
 
     Attributes
     ----------
     kind, name
-        As of a `gas.prediction.classes.JobClass`.
+        As in `gas.prediction.classes.JobClass`.
     saved
-        By the prediction instead of the recorded request, in seconds a job.
+        Mean saving by the prediction compared with the recorded request, in seconds per job.
     later
-        The share of jobs that would have ended later so.
+        Share of jobs that would have ended later.
     """
 
     kind: str
@@ -161,15 +161,15 @@ class Saving:
 
 @dataclass(frozen=True)
 class Savings:
-    """What choosing by prediction would have saved, and how near the replay that says so is to the log.
+    """The savings of choosing by prediction, and how close the replay is to the log.
 
     Attributes
     ----------
     classes
-        All jobs that met a queue first; empty if none did.
+        The first class is all jobs that found a queue; empty if none did.
     delayed, near
-        How many of them waited for more than ten minutes, and the share of these whose replayed wait is within a
-        factor of two of the recorded one; None where none waited.
+        Number of these jobs that waited for more than ten minutes, and the share whose replayed wait is within a factor
+        of two of the recorded one; None if none waited.
     """
 
     classes: tuple[Saving, ...] = ()

@@ -1,4 +1,4 @@
-"""How good predictions of waits were, in the figures of the field: overall, by wait and by size."""
+"""Accuracy of predicted waits, in the usual measures: overall, by wait and by size."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ NAMES = {
     "similar": "last similar jobs",
     "planned": "whole walltimes used",
 }
-"""The predictions that are compared, by the attribute of `Outcome`; the first says something of every job."""
+"""The compared predictions, by the attribute of `Outcome`; the first one exists for every job."""
 
 BASELINES = ("similar", "planned")
-"""Those of them that need no simulation of run times and learn nothing: what a user could do by hand."""
+"""Predictions that need no simulation of run times and learn nothing: what a user could do by hand."""
 
 WAITS = ((0, 60), (60, 600), (600, 3_600), (3_600, 14_400), (14_400, None))
-"""Classes of recorded waits in seconds: from the first and below the second."""
+"""Classes of recorded waits in seconds, from the first to below the second."""
 
 FACTOR_FROM = 600
-"""Of the jobs that waited for longer, in seconds, the share within a factor of two is counted."""
+"""Seconds; the share within a factor of two is over jobs that waited for longer."""
 
 _SLACK = 60
 
@@ -51,14 +51,14 @@ class Scores:
     Attributes
     ----------
     jobs
-        How many were predicted this way.
+        Number of jobs with this prediction.
     median_error, mean_error
-        Of the absolute error, in seconds.
+        Those of the absolute error, in seconds.
     within_1_minute, within_10_minutes
-        Share of the jobs.
+        Shares of the jobs.
     within_factor_2
-        Share of the jobs that waited for more than ten minutes: prediction and truth, a minute added to both, differ by
-        no more.
+        Share of the jobs that waited for more than ten minutes: prediction and truth, plus a minute each, differ by at
+        most this factor.
     """
 
     jobs: int
@@ -74,7 +74,7 @@ class Scores:
 
 
 def scores_of(outcomes: Sequence[Outcome], name: str) -> Scores:
-    """Return the scores of one of the predictions in `NAMES`, over the jobs for which it said something."""
+    """Return the scores of one of the predictions in `NAMES`, over the jobs that it predicts."""
     pairs = np.array(
         [(one.wait, value) for one in outcomes if (value := getattr(one, name)) is not None], np.float64
     ).reshape(-1, 2)
@@ -92,12 +92,12 @@ def scores_of(outcomes: Sequence[Outcome], name: str) -> Scores:
 
 
 def answered(outcomes: Sequence[Outcome], name: str) -> list[Outcome]:
-    """Return the outcomes for which one of the predictions said something: others are compared with it on these."""
+    """Return the outcomes with one of the predictions, over which others are compared with it."""
     return [one for one in outcomes if getattr(one, name) is not None]
 
 
 def within_factor_2(predicted: NDArray[np.float64], wait: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 where prediction and truth, a minute added to both, differ by a factor of two at most, else 0."""
+    """Return 1 where prediction and truth, plus a minute each, differ by at most a factor of two; 0 elsewhere."""
     ratio = (predicted + _SLACK) / (wait + _SLACK)
     return ((ratio >= 0.5) & (ratio <= 2.0)).astype(np.float64)
 

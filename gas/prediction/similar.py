@@ -1,4 +1,4 @@
-"""What the last jobs of like size and walltime waited: a prediction that knows a scheduler's habits, and no queue."""
+"""The waits of the last jobs of similar size and walltime: they reflect a scheduler's habits, but not the queue."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from workloads import Log, rigid_jobs
 __all__ = ["SIMILAR", "Similar"]
 
 ANY = -1
-"""The queue of all, where jobs of several are alike."""
+"""The queue of all jobs, if jobs of several queues are similar."""
 
 SIMILAR = 50
-"""The last so many jobs of a class are those that a job is like."""
+"""Number of last jobs of a class to which a job is similar."""
 
 
 class Similar:
-    """Waits of jobs that had started by an instant that goes forward, by size and walltime up to a factor of two.
+    """Waits of jobs that had started by an instant that advances, by size and walltime up to a factor of two.
 
     Parameters
     ----------
     submit, start, processors, walltime
-        A column each, int64; instants in the same seconds as those that are asked about.
+        One column each, int64; instants in the same seconds as those of calls.
     queue
-        The number of the queue or partition of each, where only jobs of the same one are alike; None for all.
+        The queue or partition of each, if only jobs of the same one are similar; None for all.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Similar:
 
     @classmethod
     def of_log(cls, log: Log, processors: int, *, by_queue: bool = False) -> Similar:
-        """Return those of a log, in its seconds, on a machine of so many processors; `by_queue` of the same only."""
+        """Return the waits of a log, in its seconds, for a machine size; `by_queue`: similar within queues only."""
         known = log.select((log.requested_time > 0) & (log.wait >= 0))
         jobs = rigid_jobs(known, processors)
         start = np.ceil(known.submit + known.wait).astype(np.int64)[jobs.row]
@@ -55,7 +55,7 @@ class Similar:
         )
 
     def waits(self, now: int, processors: int, walltime: int, queue: int = ANY) -> NDArray[np.int64]:
-        """Return the waits of the last ones that were like a job and had started before an instant, sorted."""
+        """Return, sorted, the waits of the last jobs similar to a job that had started before an instant."""
         while self._known < len(self._order) and self._start[one := int(self._order[self._known])] < now:
             like = _class_of(int(self._processors[one]), int(self._walltime[one]), int(self._queue[one]))
             self._waits[like].append(int(self._start[one] - self._submit[one]))

@@ -1,4 +1,4 @@
-"""What a simulation shows of its machine, where it stands: no more than a live scheduler would."""
+"""Snapshots of the machine of a stopped simulation: no more than a live scheduler would show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["snapshot_of", "snapshot_without"]
 
 
 def snapshot_of(simulation: Simulation) -> Snapshot:
-    """Return who runs and who waits, and for when that is planned.
+    """Return the running and waiting jobs, with planned starts.
 
     Raises
     ------
@@ -42,6 +42,6 @@ def snapshot_of(simulation: Simulation) -> Snapshot:
 
 
 def snapshot_without(simulation: Simulation, place: int) -> tuple[Snapshot, int]:
-    """Return the snapshot without a waiting job, by its place in `jobs`, and how many of its jobs stand before that."""
+    """Return the snapshot without a waiting job, by its index in `jobs`, and the number of its jobs before that one."""
     before = int(np.searchsorted(simulation.standing()[0], place))
     return snapshot_of(simulation).without(before), before

@@ -5,10 +5,10 @@ them, and start where and when its schedulers start them. In the first samples a
 without taking resources: a job behind a candidate may take its place. So those that seem to finish first are then
 simulated one by one.
 
-If the kernel `gas.slurm.drain` covers all rules that affect the queue, a sample takes milliseconds; else, with limits
-of accounts, fair share or dependencies, up to a hundred times as long. In a long queue on many nodes, the schedulers
-look less often the further a sample is ahead (`COARSE`); the number of samples depends on the available time, and with
-too few nothing is predicted.
+If the kernel `gas.slurm.drain` covers all rules that affect the queue, a sample takes milliseconds; otherwise, with
+limits of accounts, fair share or dependencies, up to a hundred times as long. In a long queue on many nodes, schedulers
+pass less often the further a sample is ahead (`COARSE`); the number of samples depends on the available time, and with
+too few there is no prediction.
 """
 
 from __future__ import annotations
@@ -47,17 +47,22 @@ BY_THEMSELVES = 4
 """Largest number of candidates that are simulated one by one."""
 
 COARSE, PLANS, LARGE = 0.01, 30, 20_000
-"""In a queue of more jobs times nodes the schedulers look again after that share of the time that a sample has gone,
-and plan at the most so many jobs that cannot start: mean waits differ by up to 3.5%, on queues of 200 to 2,000 jobs."""
+"""For a queue of more jobs × nodes than LARGE, the schedulers pass again after the share COARSE of the time that a
+sample has advanced, and plan at most PLANS jobs that cannot start: mean waits differ by up to 3.5%, on queues of 200 to
+2,000 jobs.
+"""
 
 WITHIN = 3
-"""By so many seconds starts may be wrong: when the main scheduler looked last is not published, and it looks again
-batch_sched_delay later, 3 s by default; and what is submitted comes a moment after the reading. Without it, 81% of 111
-starts of real Slurms lay in their intervals of 90%."""
+"""Possible error of starts in seconds: the time of the main scheduler's last pass is not published, and it passes again
+after batch_sched_delay, 3 s by default; and a submission comes a moment after the reading. Without it, 81% of 111
+starts of real Slurms were in their 90% intervals.
+"""
 
 TRUSTED = 0.95
-"""How much the simulation counts beside learned waits until there are outcomes. Of 279 starts of real Slurms 92% were
-in their intervals of 90% so, of 136 s in the median; 88%, of 115 s, by the simulation alone; 99%, of 257 s, by half."""
+"""Weight of the simulation against learned waits until there are outcomes. With it, 92% of 279 starts of real Slurms
+were in their 90% intervals, with a median width of 136 s; 88% (115 s) by the simulation alone; 99% (257 s) with
+half.
+"""
 
 HORIZON = 14 * 86_400
 """Seconds after which a job that has not started is assumed to start; the user is told."""
@@ -81,7 +86,7 @@ class Queue:
     jobs
         With their expected priorities; None for a candidate that cannot be submitted.
     unseen_until
-        The latest instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
+        The latest instant until which hidden jobs hold their CPUs; None if all jobs are shown.
     """
 
     cluster: Cluster
@@ -309,7 +314,7 @@ class _Runs:
             self._read_columns(self._sampler)
 
     def _read_columns(self, sampler: Sampler) -> None:
-        """Note which drawn run time each task has; running tasks keep theirs, others have fixed ones."""
+        """Record the drawn run time of each task; running tasks keep theirs, others have fixed ones."""
         waiting, come = self.begin.waiting, {id: run_time for _, id, run_time in self._come}
         self._drawn_at = np.full(int(sampler.first_run[-1]), -1, np.int64)
         self._fixed = np.full(len(self._drawn_at), LONGEST, np.int64)
@@ -351,7 +356,7 @@ class _Runs:
                 try:
                     tried = list(pool.map(sample, range(most)))
                 finally:
-                    stopped.append(True)  # it was interrupted, or nothing is left
+                    stopped.append(True)  # it was interrupted, or all is done
         kept = [made for made in tried if made is not None]
         return np.array(kept, np.int64).reshape(len(kept), sum(len(some) for some in together))
 
@@ -379,7 +384,7 @@ class _Runs:
         return [begun.get(place, self._now + HORIZON) for place in places]
 
     def _quickly(self, sampler: Sampler, number: int, some: Sequence[int]) -> list[int]:
-        """Return the same with the kernel for whole samples."""
+        """Return the same starts, by the kernel for whole samples."""
         try:
             room = self._rooms.pop()
         except IndexError:

@@ -1,4 +1,4 @@
-"""A machine at an instant: who runs, who waits and for when that is planned.
+"""A machine at an instant: running jobs, waiting jobs and their planned starts.
 
 Predictions need nothing else of a scheduler; live endpoints and simulations can both provide it.
 """
@@ -17,7 +17,7 @@ from gas.times import LATEST, LONGEST
 __all__ = ["UNPLANNED", "Snapshot"]
 
 UNPLANNED = 2**62
-"""The start of a waiting job for which nothing is planned yet."""
+"""The start of a waiting job without a plan."""
 
 _COLUMNS = ("processors", "walltime", "start", "user")
 
@@ -29,7 +29,7 @@ class Snapshot:
     Raises
     ------
     BadInput
-        Jobs need more processors than the machine has, have no walltime, or start in an order that cannot be.
+        Jobs need more processors than the machine has, have no walltime, or start in an impossible order.
     """
 
     now: int
@@ -38,22 +38,22 @@ class Snapshot:
     """Processors of the machine."""
     processors: NDArray[np.int64]
     walltime: NDArray[np.int64]
-    """Seconds asked for."""
+    """Requested seconds."""
     start: NDArray[np.int64]
-    """When each started; when it is planned to, for one that waits; or `UNPLANNED`."""
+    """Actual start of a running job, planned start of a waiting one; or `UNPLANNED`."""
     running: NDArray[np.bool_]
     user: NDArray[np.int64]
-    """A number for each user; -1 where it is not known."""
+    """A number for each user; -1 if unknown."""
     fixed: NDArray[np.bool_] | None = field(default=None, kw_only=True)
-    """Which of the waiting ones nothing moves, as reservations are; None for none."""
+    """Which of the waiting ones never move, like reservations; None for none."""
     not_before: NDArray[np.int64] | None = field(default=None, kw_only=True)
-    """The instant before which a waiting job may not start; None if all may at once."""
+    """The instant before which a waiting job may not start; None if all may start at once."""
     submit: NDArray[np.int64] | None = field(default=None, kw_only=True)
-    """When each was submitted; None where that is not known."""
+    """Submission of each; None if unknown."""
     name: NDArray[np.int64] | None = field(default=None, kw_only=True)
-    """A number for each name (of a script or program), -1 where a job has none; None where no names are known."""
+    """A number for each name (of a script or program), -1 for a job without one; None if no names are known."""
     queue: NDArray[np.int64] | None = field(default=None, kw_only=True)
-    """A number for each queue or partition, -1 where it is not known; None where no queues are known."""
+    """A number for each queue or partition, -1 if unknown; None if no queues are known."""
 
     def __post_init__(self) -> None:
         shape = self.running.shape
@@ -98,7 +98,7 @@ class Snapshot:
         return len(self.running)
 
     def without(self, at: int) -> Snapshot:
-        """Return the snapshot without the job in this place."""
+        """Return the snapshot without the job at this index."""
 
         def kept(column: NDArray[Any] | None) -> Any:
             return None if column is None else np.delete(column, at)
@@ -113,15 +113,15 @@ class Snapshot:
 
     @property
     def settled(self) -> NDArray[np.bool_]:
-        """Which jobs have a start that nothing changes any more: they run, or are fixed."""
+        """Which jobs have a start that cannot change any more: running and fixed ones."""
         return self.running if self.fixed is None else self.running | self.fixed
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait in the queue."""
+        """Number of jobs that wait in the queue."""
         return int(np.count_nonzero(~self.settled))
 
     @property
     def elapsed(self) -> NDArray[np.int64]:
-        """Seconds that each job has run; 0 for one that waits."""
+        """Seconds that each job has run; 0 for a waiting one."""
         return np.where(self.running, self.now - self.start, 0)

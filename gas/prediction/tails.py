@@ -1,10 +1,10 @@
-"""At which levels of a prediction an interval ends, so that it holds for long waits as well as for all.
+"""The levels of a prediction at which an interval ends, so that it holds for long waits as well as for all.
 
-Where few jobs wait long, an interval that holds for 90% of all jobs may miss half of those that do: no feature
-announced them. So the last long waits are kept by themselves, and the upper end is where enough of them are below it:
-conformal prediction by classes of what came true (Vovk, Gammerman & Shafer 2005, section 4.5: label-conditional).
-That may be above all of a prediction, where waits are longer than any before. What the upper end lets in, the lower
-end leaves out, so that all jobs are in 90% intervals no more often than asked.
+If few jobs wait long, an interval that holds for 90% of all jobs may miss half of these: no feature announced them. So
+the last long waits are kept separately, and the upper end is where enough of them are below it: conformal prediction by
+classes of outcomes (Vovk, Gammerman & Shafer 2005, section 4.5: label-conditional). It may be above the whole
+prediction, if waits are longer than any before. What the upper end includes, the lower end excludes, so that 90%
+intervals do not contain more of all jobs than required.
 """
 
 from __future__ import annotations
@@ -20,27 +20,29 @@ from gas.prediction.calibration import Level
 __all__ = ["LAST_COUNTED", "LONG", "Outcome", "Tails"]
 
 LONG: Final = 3_600
-"""A wait of more seconds is long."""
+"""Seconds; longer waits are long."""
 
 _ALL: Final = 400
 _LAST_LONG: Final = 200
-"""So many outcomes count, the last ones: of all, and of long waits."""
+"""Number of last outcomes that count: of all, and of long waits."""
 
 LAST_COUNTED: Final = _ALL + _LAST_LONG
-"""Outcomes before the last so many do not count any more."""
+"""Outcomes before this number of last ones do not count any more."""
 
 _LEAST: Final = 40
-"""Before so many outcomes they change nothing."""
+"""Fewer outcomes change nothing."""
 
 _LOW, _HIGH = 0.5, 0.4
-"""What is below the interval and above it before that. Less may be above from then on, too: a late start
-costs more than an early one."""
+"""Shares of the left-out part below and above the interval before that. From then on even less may be above: a late
+start costs more than an early one.
+"""
 
 _LONG_ABOVE: Final = 1.2
 _OUTSIDE: Final = 0.75
 _LEAST_BELOW: Final = 0.2
-"""Which share of long waits may be above, which of all outside, and how many of these are below at least. Somewhat less
-than what is asked, as habits change. All are parts of what an interval leaves out."""
+"""Shares of long waits that may be above, of all that may be outside, and of these that are below, at least. Slightly
+less than requested, as habits change. All are parts of what an interval leaves out.
+"""
 
 _HIGHEST_LOW: Final = 2.0
 """The lower end is below this level, as such a part, and below the middle."""
@@ -48,12 +50,12 @@ _HIGHEST_LOW: Final = 2.0
 
 @dataclass
 class Outcome:
-    """What came of a prediction, or has come of it so far: who is late is known before the start, and is later then.
+    """The outcome of a prediction so far: a delay is known before the start, and may grow.
 
     Attributes
     ----------
     level
-        Of the wait in the prediction.
+        Level of the wait in the prediction.
     wait
         In seconds.
     """
@@ -63,7 +65,7 @@ class Outcome:
 
 
 class Tails:
-    """The last outcomes, and where intervals end by them."""
+    """The last outcomes, and the interval ends that follow from them."""
 
     def __init__(self) -> None:
         self._all: deque[Outcome] = deque(maxlen=_ALL)
@@ -76,7 +78,7 @@ class Tails:
             self._long.append(outcome)
 
     def goes_on(self, outcome: Outcome, level: Level, wait: int) -> None:
-        """Note what an outcome that was counted is by now."""
+        """Update an outcome that was counted before."""
         if outcome.wait <= LONG < wait:
             self._long.append(outcome)
         outcome.level, outcome.wait = level, wait

@@ -1,14 +1,14 @@
-"""All candidates in one simulation a sample: for a long queue and many of them.
+"""All candidates in one simulation per sample, for long queues and many candidates.
 
-Two things are different from following each candidate by itself (`gas.prediction.forward`):
+There are two differences from simulating each candidate separately (`gas.prediction.forward`):
 
-* A candidate takes no processors. It has a planned start as it would in the queue, which never gets later and no job
-  takes from it: the earliest fit at first, and after each revision the earliest fit then, if that is sooner. But jobs
-  before it may move to where it would stand in their way, so that the starts of small candidates, which come long
-  before those of others in the queue, are off by some tenths (tests/benchmarks/test_prediction.py shows how much).
-* In a long queue the plan is not revised after each early completion but after each `every`-th, in one pass. After the
-  others, only jobs that can start at once move. Revising a thousand planned starts takes most of the time, and the next
-  to start is seldom among those that are far away.
+* A candidate takes no processors. It has a planned start as in the queue, which never gets later and which no job takes
+  from it: initially its earliest fit, and after each revision the new earliest fit, if that is sooner. But jobs before
+  it may move into its way, so that the starts of small candidates, which come long before those of others in the queue,
+  are off by some tenths (tests/benchmarks/test_prediction.py measures this).
+* In a long queue the plan is revised not after each early completion but after every `every`-th, in one pass. After all
+  other completions, only jobs that can start at once move. Revising a thousand planned starts takes most of the time,
+  and the next job to start is rarely among those far away.
 """
 
 from __future__ import annotations
@@ -67,8 +67,9 @@ from gas.simulation.state import (
 __all__ = ["starts_of_all"]
 
 SHORT, PART = 100, 20
-"""A queue of up to SHORT waiting jobs is revised after every early completion; a longer one when as many as a PART-th
-of its jobs have completed early."""
+"""A queue of up to SHORT waiting jobs is revised after every early completion; a longer one when a PART-th of its jobs
+have completed early.
+"""
 
 
 def starts_of_all(
@@ -83,18 +84,18 @@ def starts_of_all(
     every: int | None = None,
     machine_code: bool = True,
 ) -> NDArray[np.int64]:
-    """Return about when each candidate would start in each sample; see `gas.prediction.forward.starts_of_each`.
+    """Return the approximate start of each candidate in each sample; see `gas.prediction.forward.starts_of_each`.
 
     Parameters
     ----------
     every
-        After how many early completions the plan is revised; by default that depends on how many jobs wait.
+        Number of early completions between revisions; by default depending on the number of waiting jobs.
     """
     waiting = snapshot.waiting
     every = every or (1 if waiting <= SHORT else waiting // PART)
     machine = machine_of(machine_code)
     state = state_of(snapshot, policy, arrivals, machine)
-    state.now[NEXT] += 1  # the place of a single candidate stays empty
+    state.now[NEXT] += 1  # the index of a single candidate stays empty
     first = first_instant(snapshot, not_before)
     latest = first_fits(state, candidates, first, machine)
     stream = arrivals.of_samples(len(run_times))
@@ -123,10 +124,10 @@ def follow_all(
     found: NDArray[np.int64],
     done: NDArray[np.int64],
 ) -> bool:
-    """Follow each sample until every candidate has started; False if the scratch has to get more room first."""
+    """Simulate each sample until every candidate has started; False if the scratch needs more room first."""
     policy = state.rules[POLICY]
     if every > 1 and policy == S3:
-        policy = CONSERVATIVE  # one pass; those until nothing moves would cost what revising less often saves
+        policy = CONSERVATIVE  # one pass; repeated ones would cost what rarer revisions save
     planned = latest.copy()
     while done[0] < found.shape[0]:
         sample = done[0]
@@ -166,7 +167,7 @@ def follow_all(
 def _start_candidates(
     state: State, candidates: NDArray[np.int64], first: int, planned: NDArray[np.int64], found: NDArray[np.int64]
 ) -> int:
-    """Note who of the candidates starts by now; return how many."""
+    """Record the candidates that have started by now; return their number."""
     now, plan = state.now[NOW], state.plan
     free = _free_now(plan)
     started = 0
@@ -189,7 +190,7 @@ def _start_candidates(
 def _plan_candidates(
     state: State, candidates: NDArray[np.int64], first: int, planned: NDArray[np.int64], found: NDArray[np.int64]
 ) -> None:
-    """Plan the candidates again, none of them later."""
+    """Plan the candidates again, none later than before."""
     for one in range(len(planned)):
         if found[one] == NEVER:
             since = max(state.now[NOW], first)
@@ -199,7 +200,7 @@ def _plan_candidates(
 
 @lean_kernel
 def _start_at_once(state: State) -> None:
-    """Start the jobs that can start now beside the planned starts of all others, in the order of the queue."""
+    """Start the jobs that can start now besides the planned starts of all others, in queue order."""
     queue, work, plan, now = state.queue, state.work, state.plan, state.now
     free = _free_now(plan)
     for i in range(queue.used[0]):
@@ -230,7 +231,7 @@ def _free_now(plan: Blocks) -> int:
 
 @lean_kernel
 def _free_for(plan: Blocks, processors: int) -> int:
-    """Return for how many seconds from its beginning on the plan has so many processors free."""
+    """Return for how many seconds from its beginning the plan has so many free processors."""
     frames, numbers = plan.frames, plan.numbers
     k = numbers[HEAD]
     at = ORDER + EACH * k

@@ -1,17 +1,17 @@
-"""What share of their walltimes jobs use, learnt from those that have ended, and drawn for those that have not.
+"""The used share of walltimes, learned from jobs that have ended, and drawn for jobs that have not.
 
-The share is run time over walltime, at most 1 (R in Tang et al. 2013, equation 1). A job is taken to be like the last
-ones of its own class: of its user, name, processors and walltime; where few are known it is taken to be like those of
-wider classes, step by step (`_LEVELS`): n jobs of a class count as n, what is known of the next wider one as `PRIOR`.
-So a user without a past is like all others, and one who always uses up a tenth soon like himself. Of the jobs of a
-class the later one counts more, and much more one that was submitted at about the same time.
+The share is run time / walltime, at most 1 (R in Tang et al. 2013, equation 1). A job is assumed to resemble the last
+jobs of its own class: its user, name, processors and walltime; if few are known, those of wider classes, step by step
+(`_LEVELS`): n jobs of a class count as n, knowledge of the next wider one as `PRIOR`. So a user without a past
+resembles all others, and a user who always uses a tenth soon only himself. Within a class, later jobs count more, and
+jobs submitted at about the same time much more.
 
-Two outcomes are not shares: a job that ends within two minutes has failed at once, after so many seconds whatever its
-walltime, and one that is killed at its walltime would be at any. A job that runs is like those that ran for longer.
-Jobs of a user share their luck (`gas.prediction.luck`).
+Two outcomes are not shares: a job that ends within two minutes has failed at once, after so many seconds for any
+walltime; and a job that is killed at its walltime would be killed at any. A running job resembles those that ran for
+longer. Jobs of a user share their luck (`gas.prediction.luck`).
 
-These constants, and which classes there are, were chosen by run times in the first halves of four logs (SP2s of KTH,
-CTC and SDSC, CM-5 of LANL), the same for all. There, accounts, queues and the time of day told nothing more.
+These constants, and the classes, were chosen by run times in the first halves of four logs (SP2s of KTH, CTC and SDSC,
+CM-5 of LANL), the same for all. There, accounts, queues and the time of day were not informative.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from gas.prediction.snapshot import Snapshot
 __all__ = ["LAST", "PRIOR", "Ended", "Usage"]
 
 LAST = 40
-"""Of how many jobs of a class the share counts, the last ones."""
+"""Number of last jobs of a class whose shares count."""
 
 _WIDE = 120
-"""The same for classes that are not of one user."""
+"""The same number for classes of several users."""
 
 PRIOR = 8.0
-"""For how many jobs of its own a class takes what is known of the next wider one."""
+"""Weight of the next wider class, in jobs of the own class."""
 
 LAST_PAIRED = 3_000
-"""From how many jobs it is learnt how much luck is shared, the last ones."""
+"""Number of last jobs from which the correlation of luck is learned."""
 
 
 class _Level(NamedTuple):
-    """A class that jobs are of.
+    """A class of jobs.
 
     Attributes
     ----------
     of
-        What its jobs have in common.
+        The common properties of its jobs.
     fades
-        How much less each earlier one counts.
+        The factor by which each earlier one counts less.
     seconds
-        Whether its jobs have walltimes so different that their seconds tell as much as their shares.
+        Whether its walltimes differ so much that run times in seconds are as informative as shares.
     last
-        Of how many jobs the share counts.
+        Number of jobs whose shares count.
     """
 
     of: tuple[str, ...]
@@ -70,31 +70,31 @@ _LEVELS = (
     _Level(("step",), 1.0, last=_WIDE),
     _Level((), 1.0, last=_WIDE),
 )
-"""From the narrowest to that of all jobs."""
+"""From the narrowest class to that of all jobs."""
 
 _STEPS = 4
-"""Classes of walltimes to each doubling."""
+"""Classes of walltimes per doubling."""
 
 _AT_ONCE = 120
-"""Seconds within which a job that ends has failed."""
+"""Seconds; a job that ends within this time has failed."""
 
 _BURST, _BURST_SECONDS = 2.0, 120.0
-"""How much more a job of the same user counts that was submitted at the same instant, and until when about."""
+"""Factor by which a job of the same user counts more if submitted at the same instant, and approximate time limit."""
 
 _EVENLY = 25
-"""Without any past, this many shares spread evenly are expected."""
+"""Number of uniform shares that are expected without any past."""
 
 _AT_A_TIME = 500
-"""For how many jobs run times are expected at a time: some tens of megabytes."""
+"""Number of jobs whose expected run times are computed at a time: some tens of megabytes."""
 
 _APART = 600
-"""Seconds that are taken to lie between the submissions of neighbours in a queue where they are not known."""
+"""Assumed seconds between the submissions of neighbours in a queue, if unknown."""
 
 _MOST_GONE = 0.999
-"""No job has outlived more than this share of what was expected of it."""
+"""Largest share of its expected run times that a job has exceeded."""
 
 _BOUND = 2.5
-"""No luck counts for more, as a normal score: expectations are never as sure."""
+"""Largest luck, as a normal score: expectations are never as certain."""
 
 
 class Ended(NamedTuple):

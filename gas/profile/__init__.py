@@ -1,7 +1,7 @@
 """The profile: free processors over time. One contract, several forms.
 
 A profile gives the number of free processors at every instant from its beginning on. Times are integer seconds, spans
-are half-open, and the last frame lasts for ever. There are few operations:
+are half-open, and the last frame lasts forever. There are few operations:
 
     earliest fit   the first start, at or after a given instant, from which n processors are free for a given duration
     free during    how many processors stay free throughout a span

@@ -1,11 +1,10 @@
 """The profile in blocks: the same step function, indexed for schedules that are searched and changed millions of times.
 
 In two flat arrays (`gas.profile.flat`) an insertion moves every later frame and a search reads every frame. Here the
-frames stand in blocks of some dozens, so that a change touches a few blocks, and every block can say at a glance
-whether a search may pass it over: by its least and most free processors, and by the longest hole that crosses it
-(`gas.profile.holes`, which searches).
+frames are in blocks of some dozens, so that a change touches a few blocks. Numbers of a block tell whether a search can
+skip it: its least and most free processors, and the longest hole that crosses it (`gas.profile.holes`, which searches).
 
-Each frame has a *stamp*: the number of the change that last gave processors back in it.
+Each frame has a *stamp*: the number of the change that last released processors in it.
 
     ask      level_of, block_at, frame_at, room_for
     pack     look_over, pack, line_up, roll
@@ -54,12 +53,12 @@ MOST_STEPS = 8
 _FILL = 20  # the frames of a new block
 _A_DAY = 86_400
 
-# Of a frame, in `Blocks.frames`:
+# Rows of a frame, in `Blocks.frames`:
 START, FREE, STAMPED = 0, 1, 2
-# Of a block, in `Blocks.numbers`, in words that stand side by side because walks along the blocks read them all:
+# Words of a block, in `Blocks.numbers`, side by side because walks along the blocks read them all:
 ROW, BEGINS, LENGTH, NEWEST, LEAST_FREE, MOST_FREE = range(6)
-EACH = 8  # the words of a block, as many as a line of a processor's cache holds
-# Of the whole, in `Blocks.numbers`:
+EACH = 8  # number of words per block: a line of a processor's cache
+# Words for the whole profile, in `Blocks.numbers`:
 HEAD, USED, ROWS, FRAMES, BEGIN, ENOUGH, LEVELS, SHIFT, STAMP, GIVEN_MOST, GIVEN_UNTIL = range(11)
 RING_AT = 16
 COVERED_AT = RING_AT + RING
@@ -74,20 +73,20 @@ class Blocks(NamedTuple):
     Attributes
     ----------
     frames
-        Start, free processors and stamp of frame ``[row, :, j]``; the rows behind those of `table` are room in which
-        all frames are lined up while they are packed.
+        Start, free processors and stamp of frame ``[row, :, j]``; the rows after those of `table` are room to line up
+        all frames while they are packed.
     table
-        By row: bounds of lengths, for each level of the longest new hole and then of the longest hole, and then the
-        stamps at which these were measured.
+        By row: upper bounds of lengths, for each level of the longest new hole and then of the longest hole, and then
+        the stamps at which these were measured.
     numbers
-        Of the whole: first and last block in order, rows given out, frames, the first instant, a length of holes that
-        is seldom wanted, levels, seconds of a step of the ring (as a power of two), the last stamp, and what was given
-        back since this was last read: the most free processors that a frame got by it, and the last instant. From
-        RING_AT on, stamps by time, modulo the ring: the newest give-back at or around an instant. From COVERED_AT on,
-        for each level the block up to which its staircase reaches; from STAIRCASE_AT on, the staircases: number of
-        steps, then length, beginning and block of each (`gas.profile.staircase`). From LONGEST_AT on, for each level
-        the longest new hole. From ORDER on, `EACH` words for each block in order of time: its row, its first instant,
-        how many frames it has, its newest stamp, and its least and most free processors.
+        For the whole profile: first and last block in order, used rows, frames, the first instant, a length of holes
+        that is rarely requested, levels, seconds of a step of the ring (as a power of two), the last stamp, and the
+        releases since this was last read: the most free processors in a frame of them, and the last instant. From
+        RING_AT on, stamps by time, modulo the ring: the newest release at or around an instant. From COVERED_AT on, for
+        each level the block up to which its staircase reaches; from STAIRCASE_AT on, the staircases: number of steps,
+        then length, beginning and block of each (`gas.profile.staircase`). From LONGEST_AT on, for each level the
+        longest new hole. From ORDER on, `EACH` words for each block in order of time: its row, its first instant, its
+        number of frames, its newest stamp, and its least and most free processors.
     """
 
     frames: NDArray[np.int64]
@@ -109,7 +108,7 @@ def level_of(processors: int) -> int:
 
 @lean_kernel
 def block_at(blocks: Blocks, time: int) -> int:
-    """Return the block of an instant, the first one for instants before it."""
+    """Return the block of an instant; the first one for instants before it."""
     low, high = blocks.numbers[HEAD], blocks.numbers[USED]
     while high - low > 1:
         middle = (low + high) >> 1
@@ -164,14 +163,14 @@ def pack(blocks: Blocks) -> None:
 
 @lean_kernel
 def line_up(blocks: Blocks) -> int:
-    """Copy the frames, full rows one after the other, behind the rows of the blocks; return how many there are."""
+    """Copy the frames, as full rows one after the other, behind the rows of the blocks; return their number."""
     frames, numbers = blocks.frames, blocks.numbers
     spare = len(blocks.table)
     count = 0
     for k in range(numbers[HEAD], numbers[USED]):
         row = numbers[ORDER + EACH * k]
         for j in range(numbers[ORDER + EACH * k + LENGTH]):
-            if count > 0 and frames[row, START, j] <= numbers[BEGIN]:  # the one before is past
+            if count > 0 and frames[row, START, j] <= numbers[BEGIN]:  # the previous frame is past
                 count = 0
             last, i = spare + (count - 1) // WIDTH, (count - 1) % WIDTH
             if count > 0 and frames[row, FREE, j] == frames[last, FREE, i]:
@@ -186,7 +185,7 @@ def line_up(blocks: Blocks) -> int:
 
 @lean_kernel
 def roll(blocks: Blocks, count: int) -> None:
-    """Put frames that are lined up into blocks, from the first row on."""
+    """Put lined-up frames into blocks, from the first row on."""
     frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
     spare = len(table)
     used = (count + _FILL - 1) // _FILL
@@ -228,11 +227,11 @@ def blocks_of(
     Parameters
     ----------
     processors
-        Of the machine.
+        Processors of the machine.
     walltime
-        Seconds that few jobs exceed. Nothing depends on it but how fast searches are.
+        Seconds that few jobs exceed. It affects only the speed of searches.
     frames
-        How many have room, at least.
+        Number of frames with room, at least.
     """
     count = len(starts)
     rows = 2 * max(count, frames) // _FILL + 8
@@ -250,7 +249,7 @@ def blocks_of(
 
 
 def with_rows(blocks: Blocks, frames: int, *, machine_code: bool = False) -> Blocks:
-    """Return the blocks, packed if needed, if they have room for this many more frames; else a larger copy."""
+    """Return the blocks, packed if needed, if they have room for this many more frames; otherwise a larger copy."""
     if not room_for(blocks, blocks.numbers[FRAMES] + frames):
         (compiled(pack) if machine_code else pack)(blocks)
     if room_for(blocks, blocks.numbers[FRAMES] + frames):

@@ -1,4 +1,4 @@
-"""Changing the profile in blocks: take processors out, give them back, forget what is past, begin anew.
+"""Changing the profile in blocks: take processors, give them back, forget past frames, start anew.
 
 Nothing here searches, and nothing is allocated: an insertion moves the frames of one block, or splits it.
 """
@@ -53,7 +53,7 @@ def take(blocks: Blocks, start: int, end: int, processors: int) -> None:
 def give_back(blocks: Blocks, start: int, end: int, processors: int) -> None:
     """Put processors back into ``[start, end)``. Needs room for two frames more.
 
-    What lies before the profile's beginning is past and left out.
+    The part before the profile's beginning is past and ignored.
     """
     numbers = blocks.numbers
     start = max(start, numbers[BEGIN])
@@ -70,7 +70,7 @@ def give_back(blocks: Blocks, start: int, end: int, processors: int) -> None:
 
 @lean_kernel
 def forget(blocks: Blocks, now: int) -> None:
-    """Drop what is past: the profile begins at `now`."""
+    """Drop past frames: the profile begins at `now`."""
     numbers = blocks.numbers
     numbers[BEGIN] = max(now, numbers[BEGIN])
     while numbers[HEAD] + 1 < numbers[USED]:
@@ -94,7 +94,7 @@ def clear(blocks: Blocks, now: int, processors: int) -> None:
 
 @lean_kernel
 def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
-    """Give processors (negative: take) in ``[start, end)``; return the most that are free in a frame of it then."""
+    """Give processors (negative: take) in ``[start, end)``; return the most free processors in a frame of it then."""
     frames, numbers = blocks.frames, blocks.numbers
     if start >= end:
         return 0
@@ -144,7 +144,7 @@ def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
 
 @lean_kernel
 def _note_growth(blocks: Blocks, first: int, last: int, level: int) -> None:
-    """Let it be known that holes up to a level may have grown in some blocks."""
+    """Mark holes up to a level as possibly grown in some blocks."""
     numbers = blocks.numbers
     for k in range(first, last + 1):
         numbers[ORDER + EACH * k + NEWEST] = numbers[STAMP]
@@ -154,14 +154,14 @@ def _note_growth(blocks: Blocks, first: int, last: int, level: int) -> None:
 
 @lean_kernel
 def _cut(blocks: Blocks, time: int) -> int:
-    """Make a frame start at `time`, inside the profile, and return its block and its place there, as one number."""
+    """Make a frame start at `time`, inside the profile; return its block and its index there, as one number."""
     frames = blocks.frames
     k = block_at(blocks, time)
     row = blocks.numbers[ORDER + EACH * k]
     j = frame_at(blocks, k, time)
     if frames[row, START, j] == time:
         return k * WIDTH + j
-    if time == blocks.numbers[BEGIN]:  # what comes before is past: the frame that lasts now may as well begin now
+    if time == blocks.numbers[BEGIN]:  # earlier frames are past, so the present frame may begin now
         frames[row, START, j] = time
         if j == 0:
             blocks.numbers[ORDER + EACH * k + BEGINS] = time
@@ -171,7 +171,7 @@ def _cut(blocks: Blocks, time: int) -> int:
 
 @lean_kernel
 def _insert(blocks: Blocks, k: int, j: int, time: int) -> int:
-    """Cut a frame in two; return the block and the place of the second, as one number."""
+    """Cut a frame in two; return the block and the index of the second, as one number."""
     frames, numbers = blocks.frames, blocks.numbers
     at = ORDER + EACH * k
     if numbers[at + LENGTH] == WIDTH:
@@ -208,7 +208,7 @@ def _split(blocks: Blocks, k: int) -> None:
     for field in range(3):
         for j in range(half):
             frames[new, field, j] = frames[row, field, half + j]
-    for line in range(table.shape[1]):  # what crosses a half is no longer than what crossed the whole
+    for line in range(table.shape[1]):  # holes that cross a half are no longer than those that crossed the whole
         table[new, line] = table[row, line]
     numbers[after + ROW], numbers[after + BEGINS] = new, frames[new, START, 0]
     numbers[at + LENGTH], numbers[after + LENGTH] = half, half
@@ -218,7 +218,7 @@ def _split(blocks: Blocks, k: int) -> None:
 
 @lean_kernel
 def _join(blocks: Blocks, k: int, j: int) -> None:
-    """Remove a frame that does not differ from the one before it in its block."""
+    """Remove a frame that equals the one before it in its block."""
     frames, numbers, at = blocks.frames, blocks.numbers, ORDER + EACH * k
     row = numbers[at]
     if j == 0 or frames[row, FREE, j] != frames[row, FREE, j - 1]:

@@ -1,16 +1,15 @@
 """The flat form of the profile: a step function in two sorted arrays, and its operations.
 
 Frame ``i`` says that ``free[i]`` processors are free from ``starts[i]`` until ``starts[i + 1]``; the last frame lasts
-for ever. Neighbouring frames differ in `free`.
+forever. Neighbouring frames differ in `free`.
 
     ask      earliest_fit, earliest_fits, fits, free_at, free_during
     change   take, give_back, forget
     build    empty_profile, profile_of, with_room
     verify   check
 
-Every function above the line of "build" is a kernel (`gas.compiled`): the same source serves the planner and the live
-scheduler as it stands, and simulations as machine code. Kernels trust their arguments; what takes data from
-outside checks it first.
+Every function above "build" is a kernel (`gas.compiled`): the same source serves the planner and the live scheduler in
+Python, and simulations as machine code. Kernels trust their arguments; callers with data from outside check them first.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Profile(NamedTuple):
 
 @kernel
 def frame_at(profile: Profile, time: int) -> int:
-    """Return the index of the frame that holds an instant, the first one for instants before it. O(log frames)."""
+    """Return the index of the frame that contains an instant; the first one for instants before it. O(log frames)."""
     low, high = 0, profile.used[0]
     while high - low > 1:
         middle = (low + high) // 2
@@ -101,7 +100,7 @@ def fits(profile: Profile, start: int, walltime: int, processors: int) -> bool:
 def earliest_fit(profile: Profile, processors: int, walltime: int, not_before: int) -> int:
     """Return the anchor: the earliest ``s >= not_before`` with `processors` free on ``[s, s + walltime)``.
 
-    The instant asked for counts as well as the starts of frames. `NEVER` if there is none. O(frames after it).
+    Candidates are the requested instant and the starts of frames. `NEVER` if there is none. O(frames after it).
     """
     starts, free, count = profile.starts, profile.free, profile.used[0]
     i = frame_at(profile, not_before)
@@ -129,11 +128,11 @@ def earliest_fits(
 ) -> None:
     """Write `earliest_fit` of many requests into `anchors`, in one pass over the frames.
 
-    `processors` ascends strictly. At any instant the requests that fit the free processors are the first ones in
-    that order, and of those the smaller have had their processors for longer: a stack of groups, each of neighbouring
-    requests whose hole opened at the same instant. When fewer processors get free, the holes of the largest close;
-    those of them that asked for no longer than the hole lasted start where it opened. A tree of minima over the
-    walltimes of those still without a start finds them.
+    `processors` ascends strictly. At any instant the requests that fit the free processors are the first ones in that
+    order; smaller ones among them have had their processors for longer. So they form a stack of groups of neighbouring
+    requests whose holes opened at the same instant. When the free processors decrease, the holes of the largest
+    requests close; those whose walltime was no longer than the hole start where it opened. A tree of minima over the
+    walltimes of requests without a start finds them.
 
     O((frames + requests) log requests), whatever the lengths of the frames.
     """
@@ -148,10 +147,10 @@ def earliest_fits(
     for node in range(leaves - 1, 0, -1):
         shortest[node] = min(shortest[2 * node], shortest[2 * node + 1])
 
-    opened = np.empty(requests + 1, np.int64)  # of each group: when its holes opened ...
+    opened = np.empty(requests + 1, np.int64)  # for each group: when its holes opened ...
     first = np.empty(requests + 1, np.int64)  # ... and its first request
     groups = 0
-    fitting = 0  # the requests 0 .. fitting - 1 have their processors in the frame looked at
+    fitting = 0  # requests 0 .. fitting - 1 have their processors in the present frame
     begin = frame_at(profile, not_before)
     look_back = begin + 64
     for i in range(begin, count):
@@ -169,7 +168,7 @@ def earliest_fits(
             first[groups] = fitting
             groups += 1
             fitting = now_fitting
-        if i == look_back:  # at doubling distances: have all a start, so that the rest need not be read?
+        if i == look_back:  # at doubling distances: stop if all have a start
             look_back = begin + 2 * (i - begin)
             upper = fitting
             for g in range(groups - 1, -1, -1):
@@ -178,7 +177,7 @@ def earliest_fits(
             if shortest[1] == ENDLESS:
                 return
     for g in range(groups - 1, -1, -1):
-        never_closes = opened[g] + ENDLESS - 1  # room for all who wait, not for those served, at ENDLESS
+        never_closes = opened[g] + ENDLESS - 1  # room for all waiting requests, not for served ones, at ENDLESS
         _start_those_within(shortest, leaves, first[g], fitting, never_closes, opened[g], anchors)
         fitting = first[g]
 
@@ -206,7 +205,7 @@ def _start_those_within(
     opened: int,
     anchors: NDArray[np.int64],
 ) -> None:
-    """Give the anchor `opened` to the waiting requests of ``low .. high - 1`` that last until `closes` at most."""
+    """Give the anchor `opened` to the waiting requests of ``low .. high - 1`` that last at most until `closes`."""
     room = closes - opened
     node = low + leaves
     while True:
@@ -244,7 +243,7 @@ def take(profile: Profile, start: int, end: int, processors: int) -> None:
 def give_back(profile: Profile, start: int, end: int, processors: int) -> None:
     """Put processors back into ``[start, end)``. Needs room for two more frames.
 
-    What lies before the profile's beginning is past and left out. O(frames).
+    The part before the profile's beginning is past and ignored. O(frames).
     """
     start = max(start, profile.starts[0])
     if start >= end:
@@ -263,7 +262,7 @@ def give_back(profile: Profile, start: int, end: int, processors: int) -> None:
 
 @kernel
 def forget(profile: Profile, now: int) -> None:
-    """Drop what is past: the first frame now starts at `now`. O(frames)."""
+    """Drop past frames: the first frame now starts at `now`. O(frames)."""
     gone = frame_at(profile, now)
     left = profile.used[0] - gone
     if gone:
@@ -296,7 +295,7 @@ def _insert(profile: Profile, index: int, start: int, free: int) -> None:
 
 @kernel
 def _join(profile: Profile, index: int) -> None:
-    """Remove a frame that does not differ from the one before it."""
+    """Remove a frame that equals the one before it."""
     if index == 0 or profile.free[index] != profile.free[index - 1]:
         return
     profile.used[0] -= 1
@@ -309,7 +308,7 @@ def _join(profile: Profile, index: int) -> None:
 
 
 def empty_profile(processors: int, now: int, room: int = 16) -> Profile:
-    """Return the profile of an idle machine from `now` on, with room for so many frames."""
+    """Return the profile of an idle machine from `now` on, with room for `room` frames."""
     return profile_of([now], [processors], room)
 
 
@@ -326,7 +325,7 @@ def profile_of(starts: ArrayLike, free: ArrayLike, room: int = 0) -> Profile:
 
 
 def with_room(profile: Profile, frames: int) -> Profile:
-    """Return the profile itself if it has room for that many frames more, else a larger copy."""
+    """Return the profile itself if it has room for this many more frames; otherwise a larger copy."""
     needed = int(profile.used[0]) + frames
     if needed <= len(profile.starts):
         return profile

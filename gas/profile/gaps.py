@@ -1,9 +1,9 @@
 """Gaps: how long units of nodes stay free, and the earliest start of a job that cannot move between nodes.
 
-A job keeps its nodes, so n processors free at every moment need not be n processors free for the whole of it. Of a node
-k units are free throughout a span where k levels of it are; a *gap* is a longest span in which a level is free, with as
-many levels as have the same. What a job gets on all nodes together from `s` to `s + w` is the sum of the gaps that open
-at `s` or before and close at `s + w` or later. Instants are epoch seconds, spans are half-open.
+A job keeps its nodes, so n processors free at every moment need not be n processors free for its whole duration. Split
+the free units of a node into levels; k units are free throughout a span if k levels are. A *gap* is a maximal span in
+which a level is free; levels with the same span form one gap. On all nodes together, a job gets from `s` to `s + w` the
+sum of the gaps that open at `s` or before and close at `s + w` or later. Instants are epoch seconds, spans half-open.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def gaps_of(
     capacity
         Units of each node.
     node, start, end, units
-        Of each span, in any order; what is taken more than once over counts once.
+        Those of each span, in any order; units taken more than once count once.
     """
     there = (end > now) & (start < end)
     node, start, end, units = node[there], np.maximum(start[there], now), end[there], units[there]
@@ -69,10 +69,10 @@ def _fill(
     now: int,
     found: NDArray[np.int64],
 ) -> int:
-    """Write opening, closing, units and node of all gaps; return how many there are.
+    """Write opening, closing, units and node of all gaps; return their number.
 
-    What is free of a node rises and falls; levels that it rises by open together, and are stacked, so that those that
-    close when it falls are the last ones to have opened.
+    The free units of a node rise and fall. Levels of one rise open together and are stacked; a fall closes the levels
+    that opened last.
     """
     opened = np.empty(len(instants) + 1, np.int64)
     levels = np.empty(len(instants) + 1, np.int64)
@@ -90,7 +90,7 @@ def _fill(
             while i < first[one + 1] and instants[i] == instant:
                 free += changes[i]
                 i += 1
-            height = max(free, 0)  # more may be taken than there is
+            height = max(free, 0)  # use may exceed the capacity
             if height > stacked:
                 opened[depth], levels[depth] = instant, height - stacked
                 depth += 1
@@ -122,7 +122,7 @@ def earliest_in_gaps(
 ) -> None:
     """Write the anchor of each request: the earliest ``s >= not_before`` at which it fits nodes for its walltime.
 
-    `NEVER` if there is none. O(gaps) for each request.
+    `NEVER` if there is none. O(gaps) per request.
     """
     opens, closes, units = gaps.opens, gaps.closes, gaps.units
     count = len(opens)

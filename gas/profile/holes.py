@@ -1,17 +1,17 @@
 """Holes in the profile: the first fit of a job, and whether it can now start earlier.
 
-For each block of the profile (`gas.profile.blocks`) it is recorded how long its holes are at most
-(`gas.profile.staircase`), so that most blocks are passed over at the price of one number, or of none.
+For each block of the profile (`gas.profile.blocks`) there is an upper bound on the length of its holes
+(`gas.profile.staircase`), so that most blocks are skipped after reading one number, or none.
 
-Why passing over is exact. Take the holes of just the processors that a job needs: they do not overlap, and each is part
-of a hole of the job's level. One that fits the job was recorded as long as that, or longer, in some block that it
-crosses: if it grew, in the block where processors were given back since that was measured. So going through the blocks
-in order of time finds the fitting holes in order of time, each in one of its blocks or another.
+Why skipping is exact: consider the holes of exactly the processors that a job needs. They do not overlap, and each is
+part of a hole of the job's level. For a hole that fits the job, the bound of some block that it crosses is at least its
+length; if it grew, that of the block where processors were released since the measurement. So walking the blocks in
+order of time finds the fitting holes in order of time, each in one of its blocks.
 
-Most searches ask about a job that was looked at before. Then it had no earlier start; since then processors were taken
-or given back, and instants have passed, of which only the second can help. So a hole that fits the job now has a frame
-in it whose stamp is newer than that look, or reaches up to the job's own planned start, where the last frame before
-that has such a stamp (the job would have slid there before). That is why new holes are recorded by themselves.
+Most searches concern a job that was examined before and had no earlier start then. Since then processors were taken or
+released, and instants have passed; only a release can help. So a hole that now fits the job either contains a frame
+with a stamp newer than the last examination, or it reaches the job's own planned start and the last frame before that
+has such a stamp (otherwise the job would have slid there before). That is why new holes have bounds of their own.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from gas.profile.staircase import NOWHERE, any_hole, closes, first_long_hole, lo
 
 __all__ = ["earlier_start", "first_fit", "given_since"]
 
-_FEW = 5  # blocks that are sooner read than asked for their holes
+_FEW = 5  # for so few blocks, reading them is faster than using their bounds
 
 
 @lean_kernel
 def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -> int:
     """Return the anchor: the earliest ``s >= not_before`` with `processors` free on ``[s, s + walltime)``.
 
-    `NEVER` if there is none. Reads the frames of the blocks whose holes are long enough, and one number of the others.
+    `NEVER` if there is none. Reads the frames of the blocks whose holes are long enough, and one number of all others.
     """
     frames, numbers = blocks.frames, blocks.numbers
     used = blocks.numbers[USED]
@@ -87,7 +87,7 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
             row = numbers[at]
             continue
         anchor = max(first, frames[row, START, j])
-        if passed_over and j == 0:  # the hole may have opened in a block that did not know how long it is
+        if passed_over and j == 0:  # the hole may have opened in a block with too low a bound for it
             anchor = opens(blocks, processors, first, k, 0)
         passed_over = False
         end = anchor + walltime
@@ -120,12 +120,11 @@ def earlier_start(
     Parameters
     ----------
     level
-        That of the processors (`level_of`), and no more than the blocks know.
+        Level of the processors (`level_of`), at most the highest level of the blocks.
     since
-        The stamp at which the job was last found to start as early as it could; no job that is asked for later was last
-        looked at before that.
+        The stamp at which the job was last found to start as early as it could; later calls have no older one.
     until
-        No processors were given back at or after this instant since then.
+        No processors were released at or after this instant since then.
     """
     if start > first + walltime:
         if blocks.numbers[USED] - blocks.numbers[HEAD] <= _FEW:
@@ -134,8 +133,8 @@ def earlier_start(
             found = _ask_for_hole(blocks, processors, level, walltime, first, start, since, until)
         if found < start:
             return found
-    # What is left is a span that reaches `start`. Frames just before it were too small for the job, or it would have
-    # been planned there. So it can slide to the left only if some were given back in the last of them.
+    # The remaining case is a span that reaches `start`. The frames just before it were too small for the job, or it
+    # would have been planned there. So it can slide to the left only if processors were released in the last of them.
     if start > until or not given_since(blocks, start - 1, since):
         return start
     last = block_at(blocks, start - 1)
@@ -147,13 +146,13 @@ def earlier_start(
 
 @lean_kernel
 def given_since(blocks: Blocks, instant: int, since: int) -> bool:
-    """Return whether processors may have been given back at an instant after a stamp; False is certain."""
+    """Return whether processors may have been released at an instant after a stamp; False is certain."""
     return blocks.numbers[RING_AT + ((instant >> blocks.numbers[SHIFT]) & (RING - 1))] > since  # type: ignore[no-any-return]
 
 
 @inlined_kernel
 def _read_for_hole(blocks: Blocks, processors: int, walltime: int, first: int, start: int, until: int) -> int:
-    """Return where the first hole opens, before `until`, that is long enough or reaches `start`; else `start`."""
+    """Return where the first hole opens, before `until`, that is long enough or reaches `start`; otherwise `start`."""
     frames, numbers = blocks.frames, blocks.numbers
     k = numbers[HEAD] if first <= numbers[BEGIN] else block_at(blocks, first)
     at, behind = ORDER + EACH * k, ORDER + EACH * numbers[USED]
@@ -197,7 +196,7 @@ def _ask_for_hole(
     likely = first_long_hole(blocks, level, walltime, since, until)
     if likely == NOWHERE:
         return start
-    numbers[COVERED_AT + level] = min(numbers[COVERED_AT + level], likely)  # what is found wanting is measured anew
+    numbers[COVERED_AT + level] = min(numbers[COVERED_AT + level], likely)  # a bound found too high is measured anew
     for k in range(max(likely, block_at(blocks, first)), block_at(blocks, until - 1) + 1):
         at = ORDER + EACH * k
         if numbers[at + NEWEST] <= since or numbers[at + MOST_FREE] < processors:

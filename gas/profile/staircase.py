@@ -2,17 +2,17 @@
 
 A *hole* of a level is a span in which 2**level processors stay free. The table of the blocks (`gas.profile.blocks`)
 has, for each block and level, a bound: no hole of the level that crosses the block was longer when it was measured.
-There are two, one for all holes and one for *new* ones, which have a frame with a stamp after the last look of the job
-that asks. A block is measured when a job asks, and again when processors were given back in it since then; of the new
-holes, only those through the frames that got some. A hole that grew elsewhere is bounded by the block in which it grew.
-What is taken only makes holes shorter, and leaves a bound that may be too high.
+There are two bounds, one for all holes and one for *new* ones, which have a frame with a stamp after the last
+examination of the requesting job. A block is measured on request, and again when processors were released in it since
+then; of the new holes, only those through frames with a release. A hole that grew elsewhere is bounded by the block in
+which it grew. Taking processors only shortens holes; the bound may then be too high.
 
-The bound for new holes is measured for one job and used for others. So a job that asks must not have been looked at
-before one that asked earlier; `gas.s3.placing.promote` asks in submission order, in which that holds.
+The bound for new holes is measured for one job and used for others. So a requesting job must not have been examined
+before an earlier requesting one; `gas.s3.placing.promote` examines jobs in submission order, in which that holds.
 
-The *staircase* of a level is the list of blocks, in order of time, that have a longer new hole than all before: steps
-of growing lengths. It answers in one or two steps, without a walk along the blocks, whether there is a hole long enough
-before a job's own start. It is built as far as jobs have asked, and cut back to the block in which something grew or
+The *staircase* of a level is the list of blocks, in order of time, with a longer new hole than all earlier blocks:
+steps of increasing lengths. One or two steps tell, without a walk along the blocks, whether there is a hole long enough
+before a job's own start. It is built as far as jobs have requested, and cut back to the block in which a hole grew or
 blocks were split.
 """
 
@@ -66,7 +66,7 @@ NOWHERE = -1
 def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until: int) -> int:
     """Return the first block that has a new hole as long as `walltime` and begins before `until`, or `NOWHERE`.
 
-    A block can be returned that has no such hole (any more), but none is passed over that has. `since` is as in
+    It may return a block that has no such hole (any more), but never skips one that has. `since` is as in
     `gas.profile.holes.earlier_start`.
     """
     numbers = blocks.numbers
@@ -91,7 +91,7 @@ def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until
             length = new_hole(blocks, k, level, since)
             if length > longest:
                 longest = length
-                if count == MOST_STEPS:  # the last step gets higher, so more is looked at than need be
+                if count == MOST_STEPS:  # raises the last step, so more is searched than necessary
                     numbers[step - 3] = longest
                 else:
                     numbers[step], numbers[step + 1], numbers[step + 2] = longest, begin, k
@@ -109,16 +109,16 @@ def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until
 
 @lean_kernel
 def clear_staircases(blocks: Blocks) -> None:
-    """Clear all staircases, and with them the holes in blocks that are past."""
+    """Clear all staircases, including holes in past blocks."""
     for level in range(blocks.numbers[LEVELS]):
         blocks.numbers[COVERED_AT + level] = 0
 
 
 @lean_kernel
 def note_longest(blocks: Blocks, start: int, end: int, most: int, since: int) -> None:
-    """Raise the recorded bounds of the longest new holes so that they hold for the blocks in ``[start, end)`` too.
+    """Raise the recorded bounds of the longest new holes so that they also hold for the blocks in ``[start, end)``.
 
-    `most` is the most processors that a frame got in them; `since` is as in `first_long_hole`.
+    `most` is the largest number of free processors in a frame there; `since` is as in `first_long_hole`.
     """
     numbers = blocks.numbers
     highest = min(level_of(most), numbers[LEVELS] - 1)
@@ -135,9 +135,9 @@ def note_longest(blocks: Blocks, start: int, end: int, most: int, since: int) ->
 
 @lean_kernel
 def new_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
-    """Return a bound for the longest hole of block `k` that has a frame with a stamp after `since`.
+    """Return a bound for the longest hole of block `k` with a frame whose stamp is after `since`.
 
-    Only what was given back after the last look is measured; what was taken since then may leave the bound too high.
+    Only releases after the last examination are measured; processors taken since then may leave the bound too high.
     """
     table, levels, at = blocks.table, blocks.numbers[LEVELS], ORDER + EACH * k
     row, line = blocks.numbers[at], level
@@ -173,7 +173,7 @@ def look_again(blocks: Blocks, k: int, level: int, since: int) -> None:
 def longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
     """Return the length of the longest hole of a level with stamps after `since` in block `k`.
 
-    One that is `ENOUGH` or longer is as good as endless, and not measured any further.
+    A hole of `ENOUGH` or longer counts as endless and is not measured further.
     """
     frames, numbers, at = blocks.frames, blocks.numbers, ORDER + EACH * k
     processors, enough = 1 << level, numbers[ENOUGH]
@@ -194,7 +194,7 @@ def longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
 
 @lean_kernel
 def opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
-    """Return from when on, but not before `first`, processors are free until the frame `j` of block `k`."""
+    """Return the instant, at least `first`, from which processors are free until frame `j` of block `k`."""
     frames, numbers, at = blocks.frames, blocks.numbers, ORDER + EACH * k
     row, head = numbers[at], ORDER + EACH * numbers[HEAD]
     opened = frames[row, START, j]
@@ -216,7 +216,7 @@ def opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
 
 @lean_kernel
 def closes(blocks: Blocks, processors: int, until: int, k: int, j: int) -> int:
-    """Return for how long, but no longer than `until`, processors are free from the frame `j` of block `k` on."""
+    """Return the instant, at most `until`, until which processors are free from frame `j` of block `k` on."""
     frames, numbers, at = blocks.frames, blocks.numbers, ORDER + EACH * k
     row, behind = numbers[at], ORDER + EACH * numbers[USED]
     while True:

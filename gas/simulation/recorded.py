@@ -63,7 +63,6 @@ class Recorded:
         `NEVER_STARTED` for a job that left the queue without starting, and if no start is stated.
     end
         When the job released its processors or left the queue; undefined if no start is stated.
-        When the job gave its processors back or left the queue; without meaning where no start is stated.
     withdrawn
         Cancelled: while it waited if it never started, else while it ran.
     promise
