@@ -20,9 +20,21 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 PROBES = 3
 SLOW = {"fair share"}
 """What users have used counts after a minute only."""
-UNPUBLISHED = {"switches", "selections", "memory threads", "gpu threads", "gpu cores", "mixture"}
+UNPUBLISHED = {"switches", "selections", "linear", "memory threads", "gpu threads", "gpu cores", "mixture"}
 """Kinds that may hang on what slurmrestd does not publish, and a remark says so: with slurm.conf they are met."""
-OF_ONE_USER = {"fifo", "random", "shapes", "exclusive", "arrays", "throttled", "memory", "features", "gpus", "tiers"}
+OF_ONE_USER = {
+    "fifo",
+    "random",
+    "shapes",
+    "exclusive",
+    "arrays",
+    "throttled",
+    "memory",
+    "features",
+    "gpus",
+    "tiers",
+    "linear",
+}
 """Kinds for which one need not be root, who can act as others."""
 
 
