@@ -14,7 +14,7 @@ from typing import Final
 from documents.fields import nearest
 from gas.errors import BadInput
 
-__all__ = ["NAMES", "VARIABLES", "check", "filled", "pieces", "variable", "without_value"]
+__all__ = ["NAMES", "VARIABLES", "check", "filled", "literal", "pieces", "variable", "without_value"]
 
 NAMES: Final = ("processors", "gpus", "nodes", "gpus_per_node", "tasks", "cpus_per_task", "walltime")
 
@@ -56,6 +56,11 @@ def check(words: Iterable[str]) -> None:
                     f"{{{name}}}: is not a placeholder (for literal braces write {{{{{name}}}}}; ${{{name}}} is "
                     f"left to the shell of sh -c){nearest(name, NAMES)}"
                 )
+
+
+def literal(text: str) -> str:
+    """Return a text as it is written in a command so that none of its braces is a placeholder."""
+    return _PIECE.sub(lambda one: f"{{{one[0]}}}" if one[2] else one[0], text)
 
 
 def filled(text: str, values: Mapping[str, int], later: Collection[str] = ()) -> str:

@@ -25,6 +25,8 @@ Its modules:
     futures         jobs as futures, with the interface of `concurrent.futures`
     coallocating    one application on several machines that start together
     spreading       plans an application over several machines
+    redundant       one job in the queues of several machines, which runs where it starts first
+    claims          the claim that only one of these jobs takes
     holdings        records the reservations of such an application on disk
     reserving       reserves processors for a fixed time, exactly once
     polling         repeats queries, and retries if a scheduler does not answer for a while

@@ -17,6 +17,7 @@ from gas.errors import BadInput, outcome_of
 if TYPE_CHECKING:  # imported where they are used: planning by promises needs none of them
     from gas.agent.coallocating import SubmittedTogether
     from gas.agent.prediction import Predictor
+    from gas.agent.redundant import SubmittedRedundantly
     from gas.agent.reshaping import Reshaped
     from gas.agent.spreading import PlannedTogether, Spread
     from gas.agent.submission import Prepared, Submission, Submitted
@@ -143,6 +144,42 @@ class Agent:
             self._config,
             before,
         )
+
+    def submit_redundantly(
+        self,
+        run: Run | JobDescription | Sequence[str],
+        options: PlanOptions | None = None,
+        *,
+        key: str | None = None,
+        shared: Path | None = None,
+        before: Callable[[Planned], object] | None = None,
+    ) -> SubmittedRedundantly:
+        """Submit the request that finishes first and, if it has to wait, a request to each further scheduler.
+
+        Only the first of these jobs to start runs the command; `SubmittedRedundantly.settle` waits for it and withdraws
+        the others. Other parameters and errors are those of `submit`; `gas.agent.redundant` describes how it works.
+
+        Parameters
+        ----------
+        shared
+            Folder on a file system that all machines share; by default that of the user's state (in the home folder).
+        """
+        from uuid import uuid4
+
+        from gas.agent.redundant import Redundant
+
+        given = self._run(run)
+        return Redundant(
+            self.application.name,
+            self._plan_with,
+            self._schedulers_for(given.job),
+            given,
+            options or PlanOptions(),
+            uuid4().hex if key is None else checked_key(key),
+            self._remark,
+            shared=shared,
+            before=before,
+        ).make()
 
     def plan_together(self, options: PlanOptions | None = None, spread: Spread | None = None) -> PlannedTogether:
         """Find the request that finishes first on one machine, or on several that start together; errors as `plan`."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gas.agent.choice import Planned, predicted
+from gas.agent.claims import Claim
 from gas.agent.holdings import claimed
 from gas.agent.offering import offering, without_offers
 from gas.agent.options import Instant, PlanOptions, Run
@@ -46,6 +47,17 @@ class Forgetful(JobEndpoint, Protocol):
 
     def memory(self) -> int | None:
         """Return for how many seconds, at least, the scheduler remembers ended jobs; None if unknown."""
+
+
+@runtime_checkable
+class Scripted(JobEndpoint, Protocol):
+    """A scheduler that submits job scripts."""
+
+    script: Any
+    """The script of its jobs; None if they run commands."""
+
+    def with_script(self, script: Any) -> JobEndpoint:
+        """Return the scheduler with another script with the same options."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +200,8 @@ class Submission:
         The configuration that names the schedulers, for the command that looks up the job.
     before
         Called with each plan just before its request is sent.
+    claim
+        What the job takes before it runs, if it is one of several; None if it is the only one.
     """
 
     def __init__(
@@ -201,8 +215,10 @@ class Submission:
         remark: Callable[[str], object],
         config: Path | None = None,
         before: Callable[[Planned], object] | None = None,
+        claim: Claim | None = None,
     ) -> None:
         self.key = key
+        self._claim = claim
         self._before = before
         self._application = application
         self._plan = plan
@@ -235,7 +251,7 @@ class Submission:
                 )
             if (earlier := find_by_key(self._endpoints, self.key)) is not None:
                 endpoint, job = earlier
-                if (other := _other_work(self._run.job, job, endpoint)) is not None:
+                if (other := _other_work(self._claiming(self._run.job, endpoint), job, endpoint)) is not None:
                     raise Conflict(
                         f"--key {self.key}: belongs to {other} on {endpoint.name}; use another key for another job"
                     )
@@ -289,7 +305,7 @@ class Submission:
                         f"{best.scheduler}: finishes first but accepts no jobs; it is an availability list only"
                     )
                 request = _request(planned, self._options)
-                job = job_for(self._run, best, chosen, planned.resources)
+                job = self._claiming(job_for(self._run, best, chosen, planned.resources), chosen)
                 if self._before is not None:
                     self._before(planned)
                 try:
@@ -335,6 +351,8 @@ class Submission:
             chosen.suspect(self.key)
         else:  # the key is new, or was searched for
             chosen.unused(self.key)
+        if self._claim is not None and isinstance(chosen, Scripted) and chosen.script is not None:
+            chosen = chosen.with_script(self._claim.script(chosen.target, chosen.script))
         try:
             made = chosen.submit(request, job, self.key)
         except BaseException:
@@ -344,6 +362,16 @@ class Submission:
         if page is not None:
             self._noted(page, int(made["id"]))
         return made
+
+    def _claiming(self, job: JobDescription, where: JobEndpoint) -> JobDescription:
+        """Return a job as a scheduler gets it: with the claim before its command."""
+        if self._claim is None or not job.command:
+            return job
+        return replace(
+            job,
+            command=self._claim.command(where.target, job.command),
+            template=self._claim.command(where.target, job.template) if job.template else (),
+        )
 
     def _tell(self, line: str) -> None:
         self._remark(line)

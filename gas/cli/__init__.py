@@ -9,6 +9,7 @@ Its modules:
     scripts         reads the APP argument: an application file, or a Slurm job script
     plan            plan
     coallocation    the parts of plan and submit for several machines at once
+    redundant       the part of submit for one job in several queues
     candidates      tables of a plan's candidates: trade-offs, other requests, impossible requests
     submit          submit
     jobs            status, wait, reserve

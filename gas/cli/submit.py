@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,6 +82,22 @@ def submit_command(
             help="On S³: ask before moving it to an earlier start (gas offer); you have TIME (up to 1d) to answer.",
         ),
     ] = None,
+    redundant: Annotated[
+        bool,
+        typer.Option(
+            "--redundant",
+            help="If the job has to wait, also submit it to the other schedulers. It runs where it starts first; the "
+            "other requests are withdrawn.",
+        ),
+    ] = False,
+    shared: Annotated[
+        str | None,
+        typer.Option(
+            "--shared",
+            metavar="DIR",
+            help="With --redundant: folder that all machines share (default: in your home folder).",
+        ),
+    ] = None,
     key: KeyOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job has ended, as gas wait does.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan and show the request; send nothing.")] = False,
@@ -136,7 +153,7 @@ def submit_command(
     agent = agent_for(work, chosen, config)
     spreading.refuse_without()
     if spreading.coallocate:
-        for option, given in (("--wait", wait), ("--dry-run", dry_run)):
+        for option, given in (("--wait", wait), ("--dry-run", dry_run), ("--redundant", redundant)):
             if given:
                 raise BadInput(
                     f"{option}: applies to one machine; leave it out (gas plan --coallocate shows the request)"
@@ -146,6 +163,10 @@ def submit_command(
         spread = spreading.spread(script=work.script is not None)
         submit_coallocated(agent, run, options, spread, key=key, json=json, plot=plot)
         return
+    if shared is not None and not redundant:
+        raise BadInput("--shared: belongs to --redundant; add it, or leave --shared out")
+    if redundant and dry_run:
+        raise BadInput("--dry-run: applies to one request; leave --redundant out")
     if dry_run:
         _show_request(prepared := agent.prepare(run, options), explain=explain, everything=everything, json=json)
         if plot is not None:
@@ -157,6 +178,22 @@ def submit_command(
         with writing("nothing was submitted"):
             try_output() if json else _show_planned(app, planned, explain=explain, everything=everything)
 
+    if redundant:
+        from gas.cli.redundant import submit_redundantly
+
+        won = submit_redundantly(
+            agent,
+            run,
+            options,
+            key=key,
+            shared=None if shared is None else Path(shared),
+            json=json,
+            before=show,
+            show_job=lambda one: _show_job(app, one),
+        )
+        if wait:
+            report_end(wait_for_end(won.endpoint, int(won.job["id"]), quiet=json), quiet=json)
+        return
     made = agent.submit(run, options, key=key, before=show)
     known = f"job {made.job['id']} was submitted to {made.scheduler}: gas status {made.reference} shows it"
     finished = None

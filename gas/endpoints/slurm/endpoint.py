@@ -341,6 +341,12 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     # ------------------------------------------------------------------------------------------------ acting
 
+    def with_script(self, script: Script) -> SlurmEndpoint:
+        """Return the endpoint with another script, which has the same options."""
+        other = copy.copy(self)
+        other.script = script
+        return other
+
     def batch(self, request: Request, job: JobDescription, key: str) -> Batch:
         """Return the submission."""
         asking = self.asking(native=job.native) if job.native else self

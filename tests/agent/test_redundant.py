@@ -1,0 +1,165 @@
+"""One job in the queues of several real S³ services: it runs once, where it starts first."""
+
+import pytest
+
+from gas import Agent, Application
+from gas.agent.options import Run
+from gas.agent.redundant import Redundant
+from gas.endpoints import JobDescription, S3Endpoint
+from gas.endpoints.journal import state_directory
+from gas.errors import BadInput, Conflict
+from speedup_models import Table
+
+APP = Application(Table.of({4: 3000.0, 6: 60.0}), safety=1.0, name="app")
+HOUR = 3600
+
+
+@pytest.fixture
+def sites(start_s3):
+    """Two machines of 6 processors, all of which others hold, on the second for longer."""
+    found = [start_s3(6, name=name) for name in ("a", "b")]
+    for site, held in zip(found, (HOUR, 2 * HOUR), strict=True):
+        site.simulated(6, held)
+        site.until(1, "running")
+    return found
+
+
+@pytest.fixture
+def agent(sites):
+    said = []
+    made = Agent(APP, endpoints(sites), remark=said.append)
+    made.said = said
+    return made
+
+
+@pytest.fixture
+def task(tmp_path):
+    """A command that leaves a line."""
+    return Run(JobDescription("app", ("sh", "-c", f"echo $GAS_PROCESSORS >> {tmp_path / 'ran'}")))
+
+
+def endpoints(sites):
+    return [S3Endpoint(site.embedded.scheduler.name, site.url, retries=0, timeout=5, patience=1) for site in sites]
+
+
+def jobs(sites):
+    return [
+        [(job["processors"], job["state"]) for job in site.get("/v1/jobs").json()["jobs"] if job["name"] == "app"]
+        for site in sites
+    ]
+
+
+def ignored(*_):
+    pass
+
+
+def test_each_machine_gets_a_request_and_the_first_to_start_runs(sites, agent, task, tmp_path):
+    made = agent.submit_redundantly(task, shared=tmp_path / "shared")
+    assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
+    assert [one.scheduler for one in made.jobs] == ["a", "b"]  # the plan's first
+    assert made.winner is None
+    sites[1].delete("/v1/jobs/1")
+    withdrawn = []
+    won = made.settle(lambda one, job: withdrawn.append((one.scheduler, job["state"])), agent.said.append)
+    assert won.scheduler == "b"
+    assert withdrawn == [("a", "cancelled")]
+    sites[1].until(won.job["id"], "completed")
+    assert (tmp_path / "ran").read_text() == "6\n"
+    assert agent.said == []
+
+
+def test_without_anybody_to_withdraw_it_the_second_job_runs_nothing(sites, agent, task, tmp_path):
+    made = agent.submit_redundantly(task, shared=tmp_path / "shared")
+    for site in sites:
+        site.delete("/v1/jobs/1")
+    for site, one in zip(sites, made.jobs, strict=True):
+        site.until(one.job["id"], "completed")
+    assert (tmp_path / "ran").read_text() == "6\n"
+    outputs = [
+        one.endpoint.output(one.job["id"], "stdout", 1000).decode() for one in made.jobs if one is not made.winner
+    ]
+    assert [output.endswith("has started; nothing was run\n") for output in outputs] == [True]
+
+
+def test_further_requests_do_not_run_longer_than_the_first(start_s3, tmp_path, task):
+    sites = [start_s3(6, name="a"), start_s3(5, name="b")]  # on b only 4 processors are possible, for 3000 s
+    for site in sites:
+        site.simulated(site.embedded.scheduler.processors, HOUR)
+        site.until(1, "running")
+    said = []
+    made = Agent(APP, endpoints(sites), remark=said.append).submit_redundantly(task, shared=tmp_path)
+    assert jobs(sites) == [[(6, "queued")], []]
+    assert len(made.jobs) == 1
+    assert said == ["b: gets no request: no size that is possible there runs within 1m00s, as the first request does"]
+
+
+def test_a_job_that_starts_at_once_stays_alone(start_s3, tmp_path, task):
+    sites = [start_s3(6, name=name) for name in ("a", "b")]
+    made = Agent(APP, endpoints(sites)).submit_redundantly(task, shared=tmp_path)
+    assert [one.scheduler for one in made.jobs] == ["a"]
+    assert made.settle(ignored, ignored).scheduler == "a"
+    assert jobs(sites)[1] == []
+
+
+def test_the_same_key_submits_once_to_each_machine(sites, agent, task, tmp_path):
+    first = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    again = Agent(APP, endpoints(sites)).submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert [one.job["id"] for one in again.jobs] == [one.job["id"] for one in first.jobs] == [2, 2]
+    assert (first.planned is None, again.planned is None) == (False, True)
+    assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
+
+
+def test_after_a_crash_between_two_submissions_the_same_key_completes_it(sites, agent, task, tmp_path, monkeypatch):
+    def crash(self, where, longest, *, waits):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Redundant, "_further", crash)
+        with pytest.raises(KeyboardInterrupt):
+            agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert jobs(sites) == [[(6, "queued")], []]
+    both = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert [one.scheduler for one in both.jobs] == ["a", "b"]
+    assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
+
+
+def test_once_one_has_started_the_same_key_submits_nothing_more(sites, agent, task, tmp_path):
+    only = Agent(APP, endpoints(sites)[:1], remark=ignored)
+    made = only.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    sites[0].delete("/v1/jobs/1")
+    sites[0].until(made.jobs[0].job["id"], "completed")
+    again = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert [one.scheduler for one in again.jobs] == ["a"]
+    assert jobs(sites)[1] == []
+
+
+def test_if_all_jobs_end_without_running_the_command_that_is_an_error(sites, agent, task, tmp_path):
+    made = agent.submit_redundantly(task, shared=tmp_path / "shared")
+    for site, one in zip(sites, made.jobs, strict=True):
+        site.delete(f"/v1/jobs/{one.job['id']}")
+    with pytest.raises(Conflict, match=r"none of the jobs ran the command: job 2 -e \S+ is cancelled, job 2"):
+        made.settle(ignored, ignored)
+
+
+def test_a_key_of_an_ordinary_job_is_refused(sites, agent, task, tmp_path):
+    agent.submit(task, key="k")
+    with pytest.raises(Conflict, match="belongs to job 2, which runs another command"):
+        agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert not list((tmp_path / "shared").iterdir())
+
+
+def test_one_machine_under_two_addresses_gets_one_request(sites, task, tmp_path):
+    url = sites[0].url
+    hosts = {"a": "127.0.0.1", "c": "localhost"}
+    both = [S3Endpoint(name, url.replace("127.0.0.1", host), retries=0) for name, host in hosts.items()]
+    made = Agent(APP, both).submit_redundantly(task, shared=tmp_path)
+    assert len(made.jobs) == 1
+
+
+def test_nothing_to_run_is_refused(sites, agent, tmp_path):
+    with pytest.raises(BadInput, match="need a command or a job script"):
+        agent.submit_redundantly(Run(JobDescription("app"), simulate=True), shared=tmp_path)
+
+
+def test_by_default_claims_are_in_the_folder_of_the_users_state(sites, agent, task):
+    assert agent.submit_redundantly(task).claim.folder.parent == state_directory() / "claims"
