@@ -98,7 +98,15 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
             "with either may start later than shown"
         )
     odd = cluster.switches is not None or any(one.gres for one in cluster.nodes if one.name in there)
-    if cluster.settings is not None and cluster.settings.selection == "linear" and odd:
+    linear = cluster.settings is not None and cluster.settings.selection == "linear"
+    sizes = {one.cpus for one in cluster.nodes if one.name in there}
+    if linear and len(sizes) > 1 and not Rules.of(cluster.version).future:
+        # seen on 22.05 in three of four such queues, not on 24.11 and 26.05: it tries the same start again and again
+        yield (
+            f"nodes of several sizes are given out by select/linear: the search of Slurm {cluster.version} may not end "
+            "there, so that it plans none but the first jobs"
+        )
+    if linear and odd:
         yield (
             "nodes are given out by select/linear, which Gas does not model with switches and generic resources: jobs "
             "may start at other times, and on other nodes, than shown"

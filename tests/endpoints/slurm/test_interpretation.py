@@ -502,6 +502,10 @@ def test_a_qos_that_reserves_nothing_is_told():
         ({"nodes": with_gres("fpga", sockets=2)}, None),
         ({"settings": Settings(selection="linear"), "nodes": with_gres("fpga")}, "select/linear"),
         ({"partitions": (Partition("p", ("n0", "n1"), most_cpus_of_socket=4),)}, "at most 4 CPUs of a socket"),
+        (
+            {"settings": Settings(selection="linear"), "nodes": (Node("n0", 4), Node("n1", 8)), "version": "22.05.8"},
+            "the search of Slurm 22.05.8 may not end",
+        ),
         ({"settings": Settings(selection="linear"), "switches": (Switch("s", ("n0",)),)}, "select/linear"),
         # what there is elsewhere, or is over, is not remarked upon
         ({"reservations": (kept("r", end=NOW, cores=2), kept("s", nodes=("m",), flags=("TIME_FLOAT",)))}, None),
