@@ -168,7 +168,7 @@ class Task:
     def _plan(self, answers: Sequence[Answer]) -> Planned:
         """Plan, with probes and predictions if requested."""
         predictor = self.predictor
-        first = self.deadline if predictor is None else None  # what is promised for after it may be expected before it
+        first = self.deadline if predictor is None else None  # a start may be expected before the promised one
         found = self._planned(answers, first)
         if self.options.probes:
             from gas.agent.probing import Probing
@@ -216,7 +216,7 @@ class Task:
 
 
 def _check_window(options: PlanOptions, now: int, not_before: int | None, deadline: int | None) -> None:
-    """Refuse a deadline that no start precedes as a mistake; one that is only too early gets an answer."""
+    """Raise for a deadline that no start precedes, as a mistake; one that is only too early gets an answer."""
     earliest = now if not_before is None else max(now, not_before)
     if options.deadline is None or deadline is None or deadline > earliest:
         return
@@ -239,7 +239,7 @@ def predicted(found: Plan) -> PredictedPlan | None:
 
 def why_nothing(found: Plan) -> str:
     """Return in one sentence why no request is possible."""
-    nearest = {r.kind: r for r in reversed(found.rejected)}  # the first of each kind is the one that misses by least
+    nearest = {r.kind: r for r in reversed(found.rejected)}  # the first of each kind misses by least
     if not nearest:
         return f"{found.application}: its constraint allows no processor count on these machines"
     noun = {"gpus": "GPU", "nodes": "node", "processors": "processor"}

@@ -87,7 +87,7 @@ class Together:
         self._own = own
         self._remark = remark
         for endpoint in self._endpoints.values():
-            endpoint.tell = self._tell  # what is waited for, if it does not answer
+            endpoint.tell = self._tell  # tells the user whom it waits for
         self._before = before or (lambda planned: None)
 
     def _tell(self, line: str) -> None:
@@ -136,8 +136,8 @@ class Together:
         )
 
     def _claim(self, held: Holdings) -> None:
-        """Note the key as that of this application, unless a submission to one machine has it."""
-        with open_page(self.key) as page:  # one that is at it is waited for, and one that comes after finds the note
+        """Record the key as that of this application, unless a submission to one machine has it."""
+        with open_page(self.key) as page:  # waits for a present submission; later ones find the record
             if page.address is None:
                 held.planned(self._application)
         try:
@@ -153,12 +153,12 @@ class Together:
             )
 
     def _sent_to_one(self) -> str | None:
-        """Return the address of the single machine to which the key went, if that is known here."""
+        """Return the address of the single machine to which the key went, if known here."""
         with open_page(self.key) as page:
             return page.address
 
     def _job_of_one(self) -> str | None:
-        """Return what the key may have made at a single machine, in words; None if it has not gone to one."""
+        """Return in words what the key may have created at a single machine; None if it has not gone to one."""
         found = find_by_key(self._schedulers, self.key)
         if found is not None:
             return f"made job {found[1]['id']} on {called(found[0])}"
@@ -197,7 +197,7 @@ class Together:
             raise StalePlan(str(refusal)) from None
 
     def _use(self, held: Holdings) -> list[Submitted]:
-        """Submit the job of each part into its reservation; one that is there already stays."""
+        """Submit the job of each part into its reservation; a job that is already there stays."""
         known = [self._of(part).job_by_key(held.keys(place)[1]) for place, part in enumerate(held.parts)]
         if None in known:
             for part, job in zip(held.parts, known, strict=True):
@@ -221,7 +221,7 @@ class Together:
         return jobs
 
     def _job(self, held: Holdings, place: int) -> JobDescription:
-        """Return what runs as a part, which finds in its environment which of them it is."""
+        """Return the job of a part; its environment tells which part it is."""
         part, count = held.parts[place], len(held.parts)
         every = sum(one.processors for one in held.parts)
         known = {"GAS_PART": place, "GAS_PARTS": count, "GAS_ALL_PROCESSORS": every, "GAS_COALLOCATION": self.key}
@@ -233,9 +233,9 @@ class Together:
         return job_for(run, candidate, self._of(part))
 
     def _earlier(self, held: Holdings) -> SubmittedTogether | None:
-        """Return what an earlier call with this key has made, or completes; None if nothing is taken (any more).
+        """Return the submission that an earlier call with this key made, or complete it; None if nothing is held.
 
-        Then the key is noted as that of this application, before anything of it is sent.
+        Then the key is recorded as that of this application, before any request for it is sent.
         """
         if held.phase == "taking":
             self._release(held)
@@ -270,7 +270,7 @@ class Together:
         return None
 
     def _refuse_cancelled(self, jobs: Sequence[Submitted]) -> None:
-        """Raise `Conflict` if a part was cancelled: then what was submitted with this key does not run."""
+        """Raise `Conflict` if a part was cancelled: the submission with this key cannot run then."""
         if all(one.job["state"] != "cancelled" for one in jobs):
             return
         became = ", ".join(f"job {one.reference} is {one.job['state']}" for one in jobs)
@@ -282,7 +282,7 @@ class Together:
         )
 
     def _release_abandoned(self) -> None:
-        """Release what processes that are gone have left, unless all of its jobs are submitted."""
+        """Release the reservations of ended processes, unless all of their jobs are submitted."""
         for key in abandoned():
             with open_holdings(key) as held:
                 if held.phase == "nothing" or None in map(self._known, held.parts):
@@ -339,7 +339,7 @@ class Together:
             ) from why
 
     def _known(self, part: Part) -> S3Endpoint | None:
-        """Return the scheduler of a part, at its address then or another one; None if it is not named now."""
+        """Return the scheduler of a part, at its earlier address or another one; None if it is not named now."""
         where = self._endpoints.get(part.address)
         if where is None and part.identity is not None:
             where = next((one for one in self._endpoints.values() if one.identity() == part.identity), None)

@@ -22,13 +22,13 @@ WAITING_PAUSES = (0.1, 2.0)
 """Seconds between two polls of a job that is waited for: after a change, and after a long time without one."""
 
 WAITING_PATIENCE = 1800
-"""Seconds for which a scheduler is retried that stops answering meanwhile: a restart, with a look at what is wrong."""
+"""Seconds for which a scheduler that stops answering is retried while a job is waited for: enough for a restart."""
 
 PAUSES = (1.0, 5.0)
-"""Seconds between two polls of a scheduler without events that is followed."""
+"""Seconds between two polls of a followed scheduler without events."""
 
 PATIENCE = 300.0
-"""Seconds for which such a one is retried."""
+"""Seconds for which a followed scheduler without events is retried."""
 
 PIECE = 2**20
 """Bytes of output that are read at once."""
@@ -84,7 +84,7 @@ def wait(
         left = poll.pause if limit is None else limit - time.monotonic()
         if left <= 0:
             return state or "unknown"
-        time.sleep(min(poll.pause, left))  # the last look is at the limit, not before
+        time.sleep(min(poll.pause, left))  # the last poll is at the limit, not before
 
 
 def follow_output(
@@ -103,14 +103,14 @@ def follow_output(
     write
         Called with each piece.
     patience, remark
-        As of `wait`.
+        As for `wait`.
 
     Raises
     ------
     NotFound, Conflict
         There is no such job, or its output cannot be read here.
     Unreachable
-        As of `wait`.
+        As for `wait`.
     """
     poll = Poll(patience, remark, f"asking again for {duration_text(patience)}")
     position, began, grown, missing = 0, None, False, False
@@ -127,7 +127,7 @@ def follow_output(
                     while piece := where.output(number, stream, PIECE, position):
                         write(piece)
                         position, grown = position + len(piece), True
-                except NotFound as absent:  # a node may take a moment to make the file, and longer to show it
+                except NotFound as absent:  # a node may take a moment to create the file, and longer to show it
                     if job["state"] in ENDED:
                         raise
                     if not missing:
@@ -182,7 +182,7 @@ def follow(where: JobEndpoint, number: int | None, remark: Callable[[str], None]
 
 
 def _sent(where: S3Endpoint, number: int | None, remark: Callable[[str], object]) -> Iterator[ServiceEvent]:
-    """Yield the events of a service; of one job only those, and how it stands where some may have been missed."""
+    """Yield the events of a service, or those of one job and its present state if some may have been missed."""
     current = True  # whether all missed changes have been read
     seen = False
     for event in where.events():
@@ -221,7 +221,7 @@ def _polled(where: JobEndpoint, number: int | None, remark: Callable[[str], obje
 def _asked(
     where: JobEndpoint, number: int | None, known: dict[int, str], remark: Callable[[str], object]
 ) -> Iterator[list[dict[str, Any]]]:
-    """Yield the job, or all jobs of the schedule, at each poll; the caller keeps what it has passed on in `known`."""
+    """Yield the job, or all jobs of the schedule, at each poll; the caller records in `known` what it has passed on."""
     poll = Poll(PATIENCE, remark)
     active: set[int] = set()
     while True:
@@ -241,7 +241,7 @@ def _asked(
 
 
 def _vanished(where: JobEndpoint, ids: set[int], remark: Callable[[str], object]) -> list[dict[str, Any]]:
-    """Return jobs that are no longer listed, as they ended; those that the scheduler has forgotten are left out."""
+    """Return jobs that are no longer listed, with their outcomes, without those that the scheduler has forgotten."""
     found = []
     for id in sorted(ids):
         try:

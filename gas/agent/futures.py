@@ -185,7 +185,7 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
             how()
         except InvalidStateError:  # it was cancelled meanwhile
             return
-        except BaseException:  # a callback may fail: other jobs are waited for too
+        except BaseException:  # a callback may fail; other jobs wait, too
             logging.getLogger("gas.agent").exception("a function called at the end of job %s failed", self.id)
 
     def _outcome(self, job: dict[str, Any]) -> tuple[_Result] | None:
@@ -204,7 +204,7 @@ class JobFutureOf(Future[_Result], Generic[_Result]):
         for stream in ("stderr", "stdout"):
             try:
                 text = self.submitted.endpoint.output(int(job["id"]), stream, SHOWN_BYTES)
-            except Exception as error:  # of any plug-in: that the job failed is to be said all the same
+            except Exception as error:  # of any plug-in: the failure of the job must be reported anyway
                 found.append(f"its {stream} cannot be read: {error}")
                 continue
             if text.strip():
@@ -258,7 +258,7 @@ class _Watch:
             try:
                 with poll.asking():
                     self._ask(waiting)
-            except BaseException as error:  # no answer for long; or a plug-in that exits
+            except BaseException as error:  # no answer for a long time; or a plug-in that exits
                 for one in waiting:
                     one.fail(error)
                 poll = self._poll()
@@ -290,7 +290,7 @@ class _Watch:
                 continue
             try:
                 one.seen(job)
-            except BaseException as error:  # whatever a job has left behind
+            except BaseException as error:  # any error with the output of a job
                 one.fail(error)
 
 

@@ -25,8 +25,9 @@ from gas.times import iso_time
 __all__ = ["Holdings", "Part", "abandoned", "claimed", "fingerprint", "open_holdings"]
 
 Phase = Literal["nothing", "planned", "taking", "using", "made"]
-"""It is planned, or one job was submitted to a single machine; parts are being reserved; all are, and jobs are
-submitted into them; all jobs are submitted."""
+"""Nothing or one job at a single machine; planned; parts are being reserved; all parts are reserved and jobs are being
+submitted into them; all jobs are submitted.
+"""
 
 _LONGEST = 160
 """Characters of a key to which those of its parts are added, so that they stay within the 200 of a key."""
@@ -148,7 +149,7 @@ def fingerprint(application: Application, run: Run) -> str:
 
 
 _COMPARED = 4096
-"""Up to so many processors the times of two applications are compared."""
+"""Largest processor count for which the times of two applications are compared."""
 
 
 @contextmanager
@@ -169,7 +170,7 @@ def open_holdings(key: str) -> Iterator[Holdings]:
 def claimed(key: str) -> str | None:
     """Return in words what a coallocation submitted with this key; None if no coallocation has the key.
 
-    A process that is at it need not be waited for: it has noted that before it looks at the page of its key
+    Another process need not be waited for: it records the key before it opens the page of the key
     (`gas.endpoints.journal`), which the caller holds.
     """
     path = key_file(_folder(), key)
@@ -197,7 +198,7 @@ def abandoned() -> list[str]:
             with path.open("r+", encoding="utf-8") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 found = _content(file.readline())
-        except OSError:  # another process is at it
+        except OSError:  # another process holds it
             continue
         if found.get("own") and found.get("phase") in ("taking", "using"):
             keys.append(str(found["key"]))

@@ -51,7 +51,7 @@ def brought_up_to_date(
     log
         Records of the scheduler's past; None if unknown or incomplete.
     """
-    from gas.prediction.backtest import rehearsed  # with the simulator, which a start needs none of
+    from gas.prediction.backtest import rehearsed  # imports the simulator, which a start does not need
     from gas.prediction.recorded import RecordedQueue
 
     file = ledger_of(endpoint.target, remark)
@@ -127,7 +127,7 @@ def _starts(endpoint: JobEndpoint, ledger: Ledger) -> dict[str, int | None]:
             job = endpoint.job(int(who))
         except NotFound:
             found[who] = None
-        except GasError:  # the site has a problem: try another time
+        except GasError:  # a problem of the site: try another time
             break
         else:
             if job["state"] == "running" or job["state"] in ENDED:

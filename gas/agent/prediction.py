@@ -72,7 +72,7 @@ class Predictor:
     def __init__(self, options: Forecasting, remark: Callable[[str], object]) -> None:
         self.options = options
         self._samples = SAMPLES if options.samples is None else options.samples
-        self._visits = VISITS if options.samples is None else math.inf  # who asks for many waits for them
+        self._visits = VISITS if options.samples is None else math.inf  # who requests many samples waits for them
         self._remark = remark
         self._remembered: dict[str, History] = {}
         self._ledgers: dict[str, Ledger] = {}
@@ -165,7 +165,7 @@ class Predictor:
             queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
             policy, snapshot = "slurm", queue.snapshot(history.users, history.names, history.queues())
             planned = [c.start for c in candidates]
-            self._later = _compiles_for_later()  # a small queue is simulated meanwhile, in plain Python
+            self._later = _compiles_for_later()  # in the meantime, a small queue is simulated in plain Python
 
             def compiles() -> bool:
                 if not self._later:
@@ -201,7 +201,7 @@ class Predictor:
             made, further = made_by(past)
         if isinstance(made, NotPredicted):
             further = *further, f"{made} ({made.why})"
-        elif not isinstance(endpoint, SchedulingEndpoint):  # whose queue says it itself
+        elif not isinstance(endpoint, SchedulingEndpoint):  # its queue reports it
             further = *further, *self._fewer(len(made.starts))
         for remark in further:
             self._say_once(f"{answer.name}: {remark}")
@@ -395,10 +395,10 @@ def _compiles_for_later() -> bool:
 
 
 def _beside(queue: Queue, history: History, snapshot: Snapshot) -> list[NDArray[np.int64]]:
-    """Return for each candidate the past waits that are likely similar to its own; none if the history lacks them."""
+    """Return for each candidate the waits of similar past jobs; none if the history lacks waits."""
     try:
         return history.waits(snapshot, queue.requests(history.users, history.queues()), queue.cpus)
-    except (BadInput, LogError):  # it has no waits, or does not say how many CPUs jobs had
+    except (BadInput, LogError):  # it has no waits, or no CPUs of jobs
         return []
 
 
@@ -433,7 +433,7 @@ def _saying_what_takes_long(
         only_one_kept = not is_ready(follow_all)
 
     def tell() -> None:
-        if only_one_kept and is_ready(follow_all):  # which only many candidates need, and these do
+        if only_one_kept and is_ready(follow_all):  # only many candidates need it, and these do
             remark(_COMPILING)
         remark(f"{scheduler}: simulating its queue {samples:,} times")
 

@@ -21,7 +21,7 @@ __all__ = ["Probing", "spread"]
 
 @dataclass(frozen=True, eq=False)
 class _Probed(NodeAvailability):
-    """What is free, but for those requests whose starts real jobs have shown.
+    """Free processors, with the starts of requests that were probed by real jobs.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class _Probed(NodeAvailability):
 
 
 class _ProbedLayouts(_Probed):
-    """The same of requests that are laid out over nodes."""
+    """Like `_Probed`, for requests with a layout over nodes."""
 
     def largest_node(self, device: str) -> int:
         """Return the units of the largest node."""

@@ -141,7 +141,7 @@ def decided(
     assert standing.availability is not None
     old = why_old(where.name, standing.availability.now, int(time.time()))
     if old is not None and not options.stale_ok:
-        raise Unreachable(old)  # watched on, it may be of the present again
+        raise Unreachable(old)  # if it is watched further, it may be up to date again
     job = standing.job
     return reshaping(
         application,
@@ -179,7 +179,7 @@ def reshaping_endpoint(where: Scheduler, number: int) -> ReshapingEndpoint:
 
 
 def _of_size(found: Reshaping, processors: int) -> Candidate:
-    """Return what is possible on so many processors."""
+    """Return the candidate with this number of processors."""
     for one in found.plan.candidates:
         if one.processors == processors:
             return one

@@ -56,7 +56,7 @@ def for_jobs(
     application
         The application, if its requests are more than a number of processors.
     placed
-        The jobs are in the queue already.
+        Whether the jobs are already in the queue.
     """
     asked: dict[str, Any] = {"native": native, "command": command, "script": script, "unit": unit}
     if placed:
@@ -69,7 +69,7 @@ def for_jobs(
         raise wrong[0]
     if script is None:
         return found
-    targets: set[str] = set()  # two partitions of one Slurm that the script names are one
+    targets: set[str] = set()  # two partitions of one Slurm in the script count as one
     kept: list[Scheduler] = []
     for one in found:
         if isinstance(one, tuple):

@@ -22,7 +22,7 @@ MOST_APART = 5
 """Seconds between the clocks of two machines that are to start together."""
 
 LEAD_SECONDS = 10
-"""So long before its start a coallocation is planned at least: its parts are reserved, and their jobs submitted."""
+"""Least seconds before its start at which a coallocation is planned: its parts are reserved, their jobs submitted."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def other_clocks(answers: Sequence[Answer]) -> dict[str, str]:
 
     The largest group of machines whose clocks agree stays; of equal groups, the one with the machine named first.
     """
-    # By when each list arrived: one that took seconds to come is not that of a slow clock.
+    # By the arrival of each list: a list that took seconds to arrive does not mean a slow clock.
     clocks = {
         a.name: a.availability.now - a.at for a in answers if a.availability is not None and a.endpoint.keeps_own_clock
     }

@@ -97,7 +97,7 @@ def job_for(run: Run, best: Candidate, chosen: Endpoint, resources: Resources | 
         job,
         directory=job.directory or (str(Path.cwd()) if run.here and chosen.is_local else None),
         run_time=best.execution_time if run.simulate else job.run_time,
-        native=() if isinstance(chosen, Asking) else job.native,  # it plans with them, and has them
+        native=() if isinstance(chosen, Asking) else job.native,  # it plans with them and has them
     )
     known = None
     if resources is not None:
@@ -122,13 +122,13 @@ def slack(found: Plan, best: Candidate) -> int:
 
 
 def _other_work(asked: JobDescription, job: Mapping[str, Any], where: JobEndpoint) -> str | None:
-    """Return in words what else the job of a key is than the one that is submitted now; None if it may be this one.
+    """Return in words how the job of a key differs from the submitted one; None if it may be the same.
 
     Slurm and OAR keep the name of a job, but not the submitted command; another size or walltime may come from an
     earlier plan. In the command that S³ returns, placeholders are replaced.
     """
     if isinstance(where, TaggingEndpoint):
-        shown = where.shown_name(asked)  # one of other characters may come back changed
+        shown = where.shown_name(asked)  # a name with other characters may come back changed
         return f"job {job['id']} ({job['name']})" if job["name"] != shown and shown.isascii() else None
     if not isinstance(where, S3Endpoint):
         return None
@@ -145,11 +145,11 @@ def _other_work(asked: JobDescription, job: Mapping[str, Any], where: JobEndpoin
 
 
 def _that_was_sent_to(page: Page, schedulers: Sequence[Scheduler]) -> list[Scheduler]:
-    """Return the scheduler that a request of a page went to; if none has that address, one that has the identity."""
+    """Return the scheduler to which a request of a page went, by its address or else by its identity."""
     if page.address is None:
         return []
     its: list[Scheduler] = [one for one in schedulers if not isinstance(one, tuple) and one.address == page.address]
-    if its or page.identity is None:  # others, which may be down, are not asked
+    if its or page.identity is None:  # do not query others, which may be down
         return its
     its += [one for one in schedulers if isinstance(one, S3Endpoint) and one.identity() == page.identity][:1]
     return its

@@ -39,8 +39,9 @@ PATIENCE_SECONDS = 600.0
 """Seconds for which a job is watched while its scheduler does not answer."""
 
 PLAN_SECONDS = 300.0
-"""How long a new plan is waited for. Slurm's cycles are 30 s apart by default, minutes at some sites; it does not plan
-again if it thinks that nothing has changed."""
+"""Seconds for which a new plan is awaited. Slurm's cycles are 30 s apart by default, minutes at some sites; it does not
+plan again if it assumes that nothing has changed.
+"""
 
 TRIES = 3
 """Number of times that a change without an answer is requested."""
@@ -49,7 +50,9 @@ MOST_REFUSED = 5
 """Number of refused shapes after which no other is requested."""
 
 SAME_START_SECONDS = 60
-"""By how little an expected start moves to be the same: planned starts are rounded, and slide with the clock."""
+"""Largest difference between expected starts that count as the same: planned starts are rounded, and slide with
+time.
+"""
 
 
 @dataclass(frozen=True)
@@ -189,16 +192,16 @@ class Watch:
             self.compare(standing, self.asked)
         try:
             self.look(standing)
-        except Conflict:  # it has started since: the next look detects that
+        except Conflict:  # it has started: the next look detects this
             self.version = self.plan = ""
-        except GasError:  # not looked at: it is next time, even if nothing changes
+        except GasError:  # look again next time, even if nothing changes
             self.version = self.plan = ""
             raise
 
     def compare(self, standing: Standing, asked: Candidate) -> None:
         """Report the scheduler's plan for the requested shape."""
         self.asked, job = None, standing.job
-        if int(job["processors"]) != asked.processors:  # it has been changed elsewhere since
+        if int(job["processors"]) != asked.processors:  # it was changed elsewhere
             return
         now, expected, message = _now(standing), job["expected"], job["message"]
         instants = {"predicted": asked.start, "predicted_iso": iso_time(asked.start)}
@@ -210,7 +213,7 @@ class Watch:
             self.tell("not planned", f"{text} (predicted {relative_text(asked.start, now)})", **predicted)
             return
         late = max(expected, now) - asked.start
-        # A predictor says when a job is likely to start, not when it is planned.
+        # A predictor gives the likely start, not the planned one.
         then = "predicted" if self.predictor is None else "planned before"
         how = f"{duration_text(abs(late))} {'later' if late > 0 else 'sooner'} than {then}" if late else f"as {then}"
         loss = ""
@@ -268,7 +271,7 @@ class Watch:
             changed(self.where, self.number, best, found)
         except (Forbidden, NotFound):
             raise
-        except StalePlan:  # it is looked at again next time
+        except StalePlan:  # look again next time
             return
         except Unreachable as error:
             self.tried[size] = self.tried.get(size, 0) + 1
@@ -276,7 +279,7 @@ class Watch:
                 raise
             self.refuse(size, error, found)
             return
-        except GasError as error:  # it has started at this moment, or its site does not allow the change
+        except GasError as error:  # it has just started, or its site does not allow the change
             self.refuse(size, error, found)
             return
         self.tried.pop(size, None)
@@ -288,7 +291,7 @@ class Watch:
                 self.note(found, best)
         self.asked, self.last = best, replace(best, start=found.start_of(best))
         self.gain = found.gain
-        if best.kind == "promise":  # which was made with the change
+        if best.kind == "promise":  # made together with the change
             return
         self.plan = before
         clock = time.monotonic()
@@ -297,7 +300,7 @@ class Watch:
             after = self.where.standing(self.number)
             self.version = after.version
             if after.availability is not None and after.availability.version != before:
-                # planned since the reading that this rests on: before the change or, by a quick scheduler, after it
+                # Planned since the present reading: before the change or, by a quick scheduler, after it.
                 self.plan, self.until = after.availability.version, clock + 2 * self.pause
 
     def refuse(self, size: int, error: GasError, found: Reshaping) -> None:

@@ -1,9 +1,9 @@
 """Access to a service: its address, the token that names the user, and the trusted certificates.
 
-A token goes only to the address that it was given for. The token in the file that an endpoint's own table names goes to
-that endpoint. ``$GAS_TOKEN`` is for ``$GAS_ENDPOINT`` if that is set, else for the only endpoint that it can be meant
-for; where there are several, none gets it, and a refusal says why. A token never stands on a command line, in a message
-or in a representation, and goes out in one header.
+A token goes only to the address for which it was given. The token in the file named by an endpoint's own table goes to
+that endpoint. ``$GAS_TOKEN`` is for ``$GAS_ENDPOINT`` if that is set, otherwise for the only endpoint for which it can
+be meant; if there are several, none gets it, and a refusal says why. A token is never on a command line, in a message
+or in a representation, and is sent in one header only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Table(Fields):
     Parameters
     ----------
     rivals
-        Other addresses for which a token of the environment could be meant as well as for this endpoint's.
+        Other addresses for which a token of the environment could equally be meant.
     """
 
     def __init__(self, table: object, place: str, *, name: str = "", rivals: Sequence[str] = ()) -> None:
@@ -50,11 +50,11 @@ class Access:
     Attributes
     ----------
     source
-        Where the token is from, for messages; None if there is none.
+        Origin of the token, for messages; None without a token.
     certificates
         A file or directory of certificates to trust in place of the public ones.
     withheld
-        Why the token that there is was not sent; None if it was, or if there is none.
+        Why an existing token was not sent; None if it was sent, or if there is none.
     """
 
     token: str | None = field(default=None, repr=False)
@@ -76,19 +76,19 @@ class Access:
         Parameters
         ----------
         address
-            The service's; a token goes over plain HTTP to this machine only, unless `insecure`.
+            Address of the service; a token goes over plain HTTP only to this machine, unless `insecure`.
         fields
             The endpoint's table: ``token_file``, ``ca_file``, ``insecure``.
         environment
-            By default the process's: ``GAS_TOKEN``, ``GAS_ENDPOINT``, ``GAS_INSECURE``, ``GAS_CA_FILE``, and what
-            other HTTP clients trust (``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE``).
+            By default that of the process: ``GAS_TOKEN``, ``GAS_ENDPOINT``, ``GAS_INSECURE``, ``GAS_CA_FILE``, and the
+            certificates for other HTTP clients (``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE``).
         rivals
-            Other addresses for which ``GAS_TOKEN`` could be meant as well; those of `fields`, a `Table`, count too.
+            Other addresses for which ``GAS_TOKEN`` could equally be meant; those of `fields`, a `Table`, count too.
 
         Raises
         ------
         BadInput, FieldError
-            A file cannot be used, others can read the token, or it would travel in the clear.
+            A file cannot be used, others can read the token, or it would be sent unencrypted.
         """
         environment = os.environ if environment is None else environment
         path = ca_file = None
@@ -122,14 +122,14 @@ class Access:
         return cls(token, source, _certificates(ca_file, fields, environment), withheld)
 
     def sign(self, request: PreparedRequest) -> PreparedRequest:
-        """Add the token to a request; with it set, requests looks for no other credentials (``.netrc``)."""
+        """Add the token to a request; requests then looks for no other credentials (``.netrc``)."""
         if self.token is not None:
             request.headers["Authorization"] = f"Bearer {self.token}"
         return request
 
     @property
     def hint(self) -> str:
-        """The way out for a user whose token was not accepted."""
+        """The advice for a user whose token was not accepted."""
         if self.withheld is not None:
             return f"no token was sent: {self.withheld}"
         if self.source is None:
@@ -165,7 +165,7 @@ def _why_withheld(
 
 
 def same_service(one: str, other: str) -> bool:
-    """Return whether two addresses name the same service, as far as the addresses show it."""
+    """Return whether two addresses name the same service, judging by the addresses alone."""
     if one.rstrip("/") == other.rstrip("/"):
         return True
     try:
@@ -182,11 +182,11 @@ def split_address(url: str) -> SplitResult:
     """Return the parts of a service's address, or raise `BadInput`."""
     try:
         parts = urlsplit(url)
-        port = parts.port  # raises for one that is none
+        port = parts.port  # raises for an invalid one
         if "@" in parts.netloc:
             raise BadInput("the address of a service cannot contain a user or password; use a token (GAS_TOKEN)")
         if parts.scheme in ("http", "https") and parts.hostname and port != 0:
-            parts.hostname.encode("idna")  # raises for one that no resolver takes: a part of more than 63 characters
+            parts.hostname.encode("idna")  # raises for names with a part of more than 63 characters
             return parts
     except BadInput:
         raise
@@ -206,9 +206,9 @@ def is_loopback(parts: SplitResult) -> bool:
 
 
 def _read_private(path: Path) -> str:
-    """Return what is in a file that no other user can read."""
+    """Return the contents of a file that no other user can read."""
     try:
-        # a pipe without a writer does not hang
+        # Does not block on a pipe without a writer.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             found = os.fstat(file.fileno())
             mode = stat.S_IMODE(found.st_mode)

@@ -132,7 +132,7 @@ class _Question(threading.Thread):
             self._answer = Answer(self.endpoint, None, error, time.monotonic() - self._began)
 
     def ask(self) -> None:
-        """Ask."""
+        """Query the endpoint."""
         availability: Availability | None = None
         error: Exception | None = None
         limits, remarks = Limits(), tuple[str, ...]()

@@ -18,9 +18,9 @@
 The type names an entry point of the group ``gas.endpoints``: a callable taking the endpoint's name and its `Fields`.
 It is loaded when the endpoint is used, so a broken plug-in does not disturb the others.
 
-An endpoint runs programs, or sends jobs and tokens to the address that its table names. So a file that others may have
-written, or a ``gas.toml`` of the current folder that the user has not allowed (`gas.endpoints.trust`), defines
-endpoints of the type "file" only, which do neither.
+An endpoint runs programs, or sends jobs and tokens to the address in its table. So a file that others may have written,
+or a ``gas.toml`` of the current folder that the user has not allowed (`gas.endpoints.trust`), defines only endpoints of
+the type "file", which do neither.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ HARMLESS = "file"
 
 @dataclass(frozen=True)
 class Configuration:
-    """The endpoints of a configuration file, by name, as tables not read yet.
+    """The endpoints of a configuration file, by name, as unread tables.
 
     Attributes
     ----------
     distrust
-        Why only endpoints of the type "file" are used, and what helps; None if all are.
+        Why only endpoints of the type "file" are used, and the remedy; None if all are.
     """
 
     path: Path | None = None
@@ -73,16 +73,16 @@ class Configuration:
         Parameters
         ----------
         alone
-            Whether the user means this one and no other, so that a token of the environment is meant for it.
+            Whether the user names only this endpoint, so that a token of the environment is meant for it.
 
         Raises
         ------
         NotFound
-            There is none of this name.
+            There is no endpoint of this name.
         Untrusted
-            It would run programs or send secrets, and its file is not to be trusted.
+            It would run programs or send secrets, and its file is not trusted.
         FieldError, BadInput
-            Its table cannot be used.
+            Its table is invalid.
         Missing
             Its plug-in cannot be loaded.
         """
@@ -103,7 +103,7 @@ class Configuration:
             raise fields.fail("type", f"{quoted(kind)} is not known{nearest(kind, found)}")
         try:
             build = found[kind].load()
-        except Exception as error:  # whatever a plug-in does wrong is its own
+        except Exception as error:  # errors of a plug-in concern only its endpoint
             raise Missing(f'{fields.where("type")}: the plug-in "{kind}" cannot be loaded: {error!r}') from None
         try:
             endpoint = build(name, fields)
@@ -117,7 +117,7 @@ class Configuration:
         return endpoint
 
     def _rivals(self, name: str) -> tuple[str, ...]:
-        """Return the other addresses for which a token of the environment could be meant as well as for this one's."""
+        """Return the other addresses for which a token of the environment could equally be meant."""
 
         def takes_any_token(table: Mapping[str, object]) -> bool:
             return "url" in table and not table.keys() & {"token_file", "token_command"}
@@ -129,7 +129,7 @@ class Configuration:
 
 
 class Place(NamedTuple):
-    """A configuration file, and whether the user named it or it is the file in the user's home."""
+    """A configuration file, and whether the user named it or it is the one in the user's home."""
 
     path: Path
     named: bool
@@ -158,12 +158,12 @@ def _is_file(place: Place) -> bool:
 
 
 def load_configuration(explicit: Path | None = None) -> Configuration:
-    """Return the configuration that is in force, empty if there is no file.
+    """Return the effective configuration, empty if there is no file.
 
     Raises
     ------
     BadInput, FieldError
-        The file cannot be read, or its outer form cannot be used.
+        The file cannot be read, or its structure is invalid.
     """
     place = find_configuration(explicit)
     if place is None:
@@ -178,7 +178,7 @@ def tables_of(document: Document) -> dict[str, Mapping[str, object]]:
     Raises
     ------
     BadInput, FieldError
-        Its outer form cannot be used.
+        Its structure is invalid.
     """
     where = "standard input" if str(document.path) == "-" else str(document.path)
     fields = Fields(parse_toml(document.data, where), where)

@@ -1,6 +1,6 @@
 """One service over HTTP, one exchange at a time: the result is an answer, a refusal by S³, or no definite answer.
 
-Nothing is repeated here; what may be repeated, and for how long, `gas.endpoints.s3` decides.
+Nothing is repeated here; `gas.endpoints.s3` decides what may be repeated, and for how long.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # imported where they are used: planning on a file needs no H
 __all__ = ["Connection", "NoAnswer", "age_of", "never_made", "words_of"]
 
 SILENCE_SECONDS = 45.0
-"""A stream that is silent for so long is dead: the service sends a comment every 15 s."""
+"""A stream without data for so long is dead: the service sends a comment every 15 s."""
 
 _REFUSALS = {
     kind.__name__: kind
@@ -46,7 +46,7 @@ _REFUSALS = {
         StoreFailed, TooLarge, Unauthorized,
     )
 }  # fmt: skip
-"""The refusals of S³ by their kind on the wire; ``TooMany`` and ``Timeout`` only ask to come again."""
+"""The refusals of S³ by their kind on the wire; after ``TooMany`` and ``Timeout`` the client should retry."""
 
 
 class NoAnswer(Unreachable):
@@ -55,9 +55,9 @@ class NoAnswer(Unreachable):
     Attributes
     ----------
     sent
-        Whether the service may have got the request.
+        Whether the service may have received the request.
     again
-        Whether it may help to try again.
+        Whether a retry may help.
     """
 
     def __init__(self, text: str, *, sent: bool = True, again: bool = True) -> None:
@@ -72,9 +72,9 @@ class Connection:
     Parameters
     ----------
     name
-        What the user calls it.
+        Its name for the user.
     url
-        Where it is.
+        Its address.
     timeout
         Seconds for an exchange: the connection and the whole answer.
     access
@@ -87,7 +87,7 @@ class Connection:
     is_local
         Whether the service runs on this machine.
     called
-        How messages name it.
+        Its name in messages.
     """
 
     def __init__(self, name: str, url: str, timeout: float, access: Access | None) -> None:
@@ -98,9 +98,9 @@ class Connection:
         self._timeout = timeout
         self.access = access or Access.of(self.address)
         self._session = new_session()
-        self._session.trust_env = not self.is_local  # a proxy does not know this machine's own services
+        self._session.trust_env = not self.is_local  # a proxy does not know services of this machine
         self._session.auth = self.access.sign
-        self._session.headers["Cache-Control"] = "no-cache"  # what it has free is asked for now
+        self._session.headers["Cache-Control"] = "no-cache"  # the present availability is requested
 
     def ask(self, method: str, path: str, body: object = None) -> Answer:
         """Make one request and return its answer.
@@ -108,9 +108,9 @@ class Connection:
         Raises
         ------
         NoAnswer
-            There is no definite one.
+            There is no definite answer.
         GasError
-            It is a refusal of S³.
+            S³ refuses the request.
         """
         data = None if body is None else json.dumps(body).encode()
         answer = self._send(method, path, data)
@@ -141,9 +141,9 @@ class Connection:
 
     @contextmanager
     def _losses(self, *, again: bool = False) -> Iterator[None]:
-        """Turn what goes wrong into `NoAnswer`; `again` says whether one that is not read to its end may be next time.
+        """Turn errors into `NoAnswer`; `again` tells whether a retry may help if an answer was not read completely.
 
-        It is not likely to be; but what a key makes safe is asked again rather than left in doubt.
+        It is unlikely to help; but a request that a key makes safe is repeated rather than left in doubt.
         """
         import requests
 
@@ -156,11 +156,11 @@ class Connection:
             raise NoAnswer(f"{self.called} did not answer within {self._timeout:g} s", sent=sent) from None
         except requests.RequestException as error:
             raise self._lost(error) from None
-        except OSError as error:  # how requests says that certificates cannot be read
+        except OSError as error:  # requests raises this for unreadable certificates
             raise NoAnswer(f"{self.called} cannot be reached ({error})", sent=False, again=False) from None
 
     def _lost(self, error: requests.RequestException) -> NoAnswer:
-        """Return what a broken connection means: whether anything was sent over it."""
+        """Return the error for a broken connection, with whether anything was sent over it."""
         import ssl
 
         untrusted = isinstance(_innermost(error), ssl.SSLCertVerificationError)
@@ -195,7 +195,7 @@ class Connection:
             yield pieces
 
     def _refusal(self, answer: Answer) -> Exception:
-        """Return the error that an answer is: a refusal of S³, or `NoAnswer` if S³ did not give it."""
+        """Return the error of an answer: a refusal of S³, or `NoAnswer` if it is not from S³."""
         status = answer.status_code
         try:
             error = answer.json()["error"]
@@ -215,7 +215,7 @@ class Connection:
 
 
 def _seconds(text: str | None) -> float:
-    """Return what ``Retry-After`` says; one second if it says a date, or nothing."""
+    """Return the seconds in ``Retry-After``; one second for a date or none."""
     try:
         seconds = float(text or "")
     except ValueError:
@@ -239,7 +239,7 @@ def never_made(error: BaseException) -> bool:
 
 
 def _reasons(error: BaseException) -> Iterator[BaseException]:
-    """Yield what a failed request says it failed of, from the outside in: reasons, not what happened to precede."""
+    """Yield the causes that a failed request states, from the outside in, not merely preceding errors."""
     inner: object = error
     while isinstance(inner, BaseException):
         yield inner
@@ -258,7 +258,7 @@ def _innermost(error: BaseException) -> BaseException:
 def words_of(error: BaseException) -> str:
     """Return the cause of a failed request in words."""
     cause = _innermost(error)
-    if type(cause) is ValueError:  # of the reader of chunks, for one that is cut off
+    if type(cause) is ValueError:  # from the reader of chunks, for a truncated one
         return "the answer was cut off"
     if isinstance(cause, OSError) and cause.strerror:
         return cause.strerror

@@ -13,7 +13,7 @@ from gas.planner import FASTEST, SLOWEST, Limits
 from gas.times import LONGEST, parse_duration
 from speedup_models.model import Layout
 
-if TYPE_CHECKING:  # a simulator hangs on it, which planning does not need
+if TYPE_CHECKING:  # requires a simulator, which planning does not need
     from gas.prediction.history import History
     from gas.prediction.slurm import Queue
     from gas.prediction.snapshot import Snapshot
@@ -228,7 +228,7 @@ class JobEndpoint(Endpoint, Protocol):
 
     def suspect(self, key: str) -> None:
         """Assume that a request with this key may have been sent before."""
-        return  # one that knows keys asks its scheduler
+        return  # endpoints with keys query their scheduler
 
     def unused(self, key: str) -> None:
         """Assume that no request was sent with this key, so that no search for its job is needed."""
@@ -250,13 +250,13 @@ class JobEndpoint(Endpoint, Protocol):
         """Submit a job, or raise `StalePlan` if it would start after `start_by`, `InDoubt` if no answer came."""
 
     def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
-        """Reserve processors from `start` on; errors as of `submit`."""
+        """Reserve processors from `start` on; errors as for `submit`."""
 
     def in_doubt(self, key: str) -> bool:
         """Return whether a request with this key may still be on its way."""
 
     def job_by_key(self, key: str) -> dict[str, Any] | None:
-        """Return the job that the user submitted with this key, None if there is none."""
+        """Return the job that the user submitted with this key; None if there is none."""
 
     def job(self, id: int) -> dict[str, Any]:
         """Return a job with its current state."""

@@ -1,6 +1,6 @@
 """Server-sent events (WHATWG HTML, section 9.2) as S³ sends them: a strict reader of the stream's bytes.
 
-Only reading is here; `S3Endpoint.events` connects, and comes back with the last id after a loss.
+This module only reads; `S3Endpoint.events` connects, and reconnects with the last id after a loss.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gas.json_text import parsed
 __all__ = ["EventReader", "ServiceEvent"]
 
 MOST_EVENT_BYTES = 2**22
-"""The longest event: a job with the longest command that the service takes is far shorter."""
+"""The longest event in bytes; a job with the longest accepted command is far shorter."""
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,20 @@ class ServiceEvent:
 
 
 class EventReader:
-    """Turns bytes into events, in whatever pieces they arrive.
+    """Turns bytes, in pieces of any size, into events.
 
-    What the standard lets a reader overlook (comments, ``retry``, unknown fields) is overlooked; data that is no JSON
-    object is an error.
+    Parts that the standard allows a reader to ignore (comments, ``retry``, unknown fields) are ignored; data that is
+    not a JSON object is an error.
 
     Attributes
     ----------
     last_id
-        The id of the latest event that was completed, to be sent as ``Last-Event-ID``.
+        The id of the latest complete event, to be sent as ``Last-Event-ID``.
     """
 
     def __init__(self, last_id: str | None = None) -> None:
         self.last_id = last_id
-        self._rest: list[bytes] = []  # of a line, in pieces: joined once, not with every piece
+        self._rest: list[bytes] = []  # of an incomplete line, in pieces: joined once, not with every piece
         self._begin()
 
     def _begin(self) -> None:
@@ -54,7 +54,7 @@ class EventReader:
         Raises
         ------
         Unreachable
-            The stream is not one of S³.
+            The stream is not from an S³.
         """
         *ends, rest = piece.split(b"\n")
         for end in ends:
@@ -62,7 +62,7 @@ class EventReader:
             self._rest = []
             self._grow(len(end))
             if line.startswith(b":"):
-                self._length -= len(line)  # a comment is kept nowhere
+                self._length -= len(line)  # comments are not stored
             if (event := self._line(line.removesuffix(b"\r"))) is not None:
                 yield event
         if rest:

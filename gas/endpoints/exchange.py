@@ -1,8 +1,8 @@
 """One request over HTTP and its whole answer, with a deadline and a limit on bytes.
 
-A server may be hostile or broken: it may send a byte now and then, or never stop. So the seconds count for
-the connection, the head and the body together, nothing is unpacked (a few bytes may become gigabytes), no redirect is
-followed, and what exceeds its limit is not read on.
+A server may be hostile or broken: it may send a byte now and then, or never stop. So the time limit covers connection,
+head and body together, nothing is unpacked (a few bytes may become gigabytes), redirects are not followed, and reading
+stops at the limit on bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # imported where they are used: planning on a file needs no H
 __all__ = ["MOST_ANSWER_BYTES", "Answer", "Unreadable", "exchange", "new_session", "stream"]
 
 MOST_ANSWER_BYTES = 2**26
-"""64 MiB: some 60,000 jobs of S³, some 10,000 of slurmrestd. More would be gigabytes once it is understood."""
+"""64 MiB: some 60,000 jobs of S³, some 10,000 of slurmrestd. Larger answers would need gigabytes once parsed."""
 
 _PIECE = 2**16
 
@@ -74,18 +74,18 @@ def exchange(
     Parameters
     ----------
     timeout
-        Seconds for all of it.
+        Seconds for the whole exchange.
     most
-        Bytes that the answer may have.
+        Largest size of the answer in bytes.
     options
-        As of `requests.Session.request`.
+        As for `requests.Session.request`.
 
     Raises
     ------
     Unreadable
-        It is too long, too slow or packed.
+        The answer is too long, too slow or packed.
     requests.RequestException, OSError
-        There is none, or half of one.
+        There is no answer, or only a part of one.
     """
     from gas.endpoints.sockets import Patience, within
 
@@ -122,14 +122,14 @@ def stream(
 ) -> Iterator[tuple[Answer, Iterator[bytes] | None]]:
     """Make a request whose answer has no end; yield its header, then its pieces as they arrive.
 
-    An answer that is no stream of events is read as a whole, and has None in place of pieces.
+    An answer that is not a stream of events is read completely, with None in place of pieces.
 
     Parameters
     ----------
     timeout
         Seconds for the head.
     silence
-        Seconds without a byte after which the stream is taken as lost.
+        Seconds without a byte after which the stream counts as lost.
     """
     from gas.endpoints.sockets import Patience, within
 
@@ -162,7 +162,7 @@ def _check_unpacked(answer: requests.Response) -> None:
 
 @contextmanager
 def _errors_of_requests() -> Iterator[None]:
-    """Turn the errors of the reader underneath into those of requests, as requests' own readers do."""
+    """Turn the errors of the underlying reader into those of requests, as requests' own readers do."""
     import requests
     from urllib3.exceptions import HTTPError, ReadTimeoutError
 

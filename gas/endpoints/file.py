@@ -19,8 +19,8 @@ __all__ = ["FileEndpoint"]
 class FileEndpoint(Endpoint):
     """The list in a file; ``-`` is standard input.
 
-    A file named in a configuration must be a regular file: a pipe may never end, and the configuration may be another
-    user's.
+    A file named in a configuration must be a regular file: a pipe may never end, and the configuration may belong to
+    another user.
     """
 
     name: str
@@ -30,7 +30,7 @@ class FileEndpoint(Endpoint):
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> FileEndpoint:
-        """Return the endpoint that a table of the configuration describes: ``path`` and limits."""
+        """Return the endpoint of a table of the configuration: ``path`` and limits."""
         endpoint = cls(name, fields.text("path"), limits_from(fields), only_regular=True)
         fields.done()
         return endpoint

@@ -38,20 +38,20 @@ class Page:
     Attributes
     ----------
     address
-        The scheduler that a request with this key was sent to, None if it is certain that none has it.
+        The scheduler to which a request with this key was sent; None if certainly no scheduler has it.
     identity
-        What that scheduler has in common under all of its addresses; None if it has nothing, or did not say.
+        The identity of that scheduler under all of its addresses; None if it has none, or did not report it.
     sent
-        Epoch second at which it was last about to be sent; None if that is not known.
+        Epoch second at which a request was last about to be sent; None if unknown.
     job
-        The number of the job that it made; None if that is not known.
+        The number of the job that it created; None if unknown.
     """
 
     def __init__(self, key: str, file: IO[str]) -> None:
         self.key = key
         self._file = file
         try:
-            found = json.loads(file.readline() or "{}")  # what is after it is of a longer one before
+            found = json.loads(file.readline() or "{}")  # the rest belongs to an earlier, longer record
         except ValueError:  # torn by a crash before anything was sent
             found = {}
         found = found if isinstance(found, dict) else {}
@@ -88,7 +88,7 @@ def write_through(file: IO[str], content: object) -> None:
     """Replace the contents of a file by JSON; durable when this returns. Raises `BadInput` if it cannot be written."""
     try:
         file.seek(0)
-        file.write(json.dumps(content) + "\n")  # over the one before: a crash leaves one of the two
+        file.write(json.dumps(content) + "\n")  # overwrites the previous one: a crash leaves one of the two
         file.flush()
         file.truncate()
         os.fsync(file.fileno())

@@ -1,8 +1,8 @@
 """A ledger of predictions in a file: one for each scheduler in the user's state folder, or beside a service's store.
 
-The file is replaced as a whole, under a lock of its own, so that processes may write to it at once and a crash leaves
-one of two states. It is worth less than what is done meanwhile: where it cannot be read or written, that is said and
-predictions begin anew; a damaged one is set aside.
+The file is replaced atomically, under a separate lock, so that processes may write at the same time and a crash leaves
+one of two states. It is less important than the user's request: if it cannot be read or written, Gas reports this and
+predictions start anew; a damaged file is set aside.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["SCHEMA", "LedgerFile", "ledger_of"]
 
 SCHEMA = "gas.ledger/1"
 
-_MOST_BYTES = 8_000_000  # a full one has a tenth of that
+_MOST_BYTES = 8_000_000  # a full one has a tenth of this
 
 
 class LedgerFile:
@@ -37,16 +37,16 @@ class LedgerFile:
     Parameters
     ----------
     path
-        None keeps nothing.
+        None: the ledger is not stored.
     of
-        The scheduler, as the file names it.
+        The scheduler's name in the file.
     remark
-        Called with what is wrong with it.
+        Called with errors of the file.
     """
 
     def __init__(self, path: Path | None, of: str, remark: Callable[[str], object]) -> None:
         self.path, self._of, self._remark = path, of, remark
-        self._unreadable = False  # for a reason that may pass: it is not replaced by an empty one
+        self._unreadable = False  # temporarily: do not replace it by an empty one
 
     def read(self, *, set_aside: bool = False) -> Ledger:
         """Return the ledger in the file; an empty one if the file is missing, damaged or of a later version.
@@ -76,11 +76,11 @@ class LedgerFile:
         return Ledger()
 
     def _aside(self, wanted: bool) -> str:
-        """Give a damaged file another name, in place of the last one of that name; return what was done, in words."""
+        """Rename a damaged file, replacing the last one with that name; return in words what was done."""
         assert self.path is not None, "it was read"
         kept = self.path.with_suffix(".damaged")
         if wanted:
-            with suppress(OSError):  # it is replaced by the next
+            with suppress(OSError):  # the next write replaces it
                 self.path.replace(kept)
                 return f"it is kept as {kept.name}; "
         return ""
@@ -115,11 +115,11 @@ class LedgerFile:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError:  # said when the file itself is written
+        except OSError:  # reported when the file itself is written
             yield
             return
         try:
-            with suppress(OSError):  # without locks the latest writer wins, and a file is whole all the same
+            with suppress(OSError):  # without locks the latest writer wins, and the file is complete anyway
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
         finally:

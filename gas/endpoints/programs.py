@@ -1,7 +1,7 @@
 """Runs the programs of a scheduler, one at a time, and returns their output.
 
-Each runs in a session of its own, so that it can be ended with all that it has started, and an interruption in the
-terminal does not end one that is submitting. Those that only ask are ended with this process.
+Each runs in a session of its own, so that it can be ended with all its children, and an interruption in the terminal
+does not end one that is submitting. Programs that only query are ended with this process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 SECRETS = frozenset({"GAS_TOKEN", "SLURM_JWT"})
-"""What of the environment is for a service that Gas speaks to itself, and for no program that it starts."""
+"""Environment variables for services that Gas calls itself; programs that it starts do not get them."""
 
 
 class Finished(NamedTuple):
@@ -53,15 +53,15 @@ class Programs:
     Parameters
     ----------
     name
-        What the user calls the scheduler.
+        The scheduler's name for the user.
     environment
-        To run them with; no token is handed on.
+        Environment of the programs; tokens are not passed on.
     missing
-        Where they are if they are not here, for a message.
+        Where to find them if they are not here, for a message.
     timeout
         Seconds to wait for each.
     folder
-        Where they are, if not in ``PATH``.
+        Folder of the programs, if not in ``PATH``.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Programs:
         Parameters
         ----------
         text
-            What it reads.
+            Its standard input.
         called
-            What messages call it.
+            Its name in messages.
         sends
-            Whether it makes something, so that it is not known what has become of that if it does not answer.
+            Whether it changes something; without an answer, it is then unknown whether it has.
         deadline
             Instant of the monotonic clock by which it must have ended, in place of the timeout.
 
@@ -99,7 +99,7 @@ class Programs:
         NotSent
             It cannot be run.
         Unclear, Unreachable
-            It has not ended in time; the former if it sends.
+            It has not ended in time; `Unclear` if it sends.
         """
         called = f"{self._name}: {called or command[0]}"
         timeout = self._timeout if deadline is None else max(0.05, deadline - time.monotonic())
@@ -140,24 +140,24 @@ _ASKING: set[subprocess.Popen[bytes]] = set()
 
 @atexit.register
 def _end_asking() -> None:
-    """End the programs that are not waited for any more: they hang in a thread, or the user has interrupted."""
+    """End programs that nobody waits for any more: they hang in a thread, or the user has interrupted."""
     for process in list(_ASKING):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a program and what it has started; leave it to itself if it belongs to another user."""
+    """End a program and its children; leave it running if it belongs to another user."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
-            with suppress(OSError):  # what was still to be written to it
+            with suppress(OSError):  # unsent input
                 stream.close()
     try:
         process.wait(1.0)
     except subprocess.TimeoutExpired:
-        threading.Thread(target=process.wait, daemon=True).start()  # to know of its end, whenever that is
+        threading.Thread(target=process.wait, daemon=True).start()  # collects it whenever it ends
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
@@ -186,7 +186,7 @@ def user_name() -> str:
 
 
 def own_groups(user: str | None = None) -> frozenset[str]:
-    """Return the names of the groups of a user, by default of this process: partitions may be for some of them only."""
+    """Return the groups of a user, by default of this process: some partitions are only for some groups."""
     numbers = {os.getgid(), *os.getgroups()}
     if user is not None and user != user_name():
         try:
@@ -206,7 +206,7 @@ def part_of_file(path: Path, limit: int, after: int | None, whose: str) -> bytes
     Raises
     ------
     NotFound
-        It is not here.
+        The file is not on this machine.
     Forbidden
         It cannot be read.
     """

@@ -1,6 +1,6 @@
 """Jobs of other schedulers in Gas's own form: the object of S³'s ``GET /v1/jobs/{id}``.
 
-Their starts are no promises; ``expected`` says for when one is planned.
+Their starts are no promises; ``expected`` is the planned start.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ACTIVE = frozenset({"queued", "running"})
 
 _SIGNALS = {1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 6: "SIGABRT", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV",
             13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM"}  # fmt: skip
-"""Of Linux, where these schedulers run; others are named by their number."""
+"""Signals of Linux, on which these schedulers run; others are named by their number."""
 
 
 def signal_name(number: int) -> str:
@@ -53,13 +53,13 @@ def job_record(
     Parameters
     ----------
     asked_by
-        Who asks.
+        The querying user.
     gpus
-        How many GPUs it has or asks for, whatever its processors are.
+        Number of GPUs that it has or requests, independent of its processors.
     tagged_name
-        Its name there, perhaps with a tag.
+        Its name on the scheduler, possibly with a tag.
     signal
-        The number of the one that ended it.
+        Number of the signal that ended it.
     submitted, not_before, expected, start, due, finished
         Epoch seconds.
     """
@@ -73,13 +73,13 @@ def job_record(
         "processors": processors,
         **({"gpus": gpus} if gpus else {}),
         "walltime": walltime,
-        "class": None,  # of S³ only
+        "class": None,  # only in S³
         "priority": None,
         "actuator": actuator,
         "command": [command] if command else [],
         "command_bytes": len(json.dumps([command] if command else [])),
         "run_time": None,
-        "notice": None,  # of S³ only, as the offers
+        "notice": None,  # only in S³, like the offers
         "exit_status": exit_status,
         "signal": None if signal is None else signal_name(signal),
         "message": message,

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 __all__ = ["S3Endpoint"]
 
 FOLLOW_PATIENCE_SECONDS = 300.0
-"""How long a stream of events is tried again that was lost: a user watches, and services are restarted."""
+"""Seconds for which a lost stream of events is retried: a user is watching, and services are restarted."""
 
 MOST_LISTED_BYTES = 2 * MOST_ANSWER_BYTES
-"""Of all pages of a list: some 130,000 jobs."""
+"""Bytes of all pages of a list: some 130,000 jobs."""
 
 _VETTED: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {"job": job_of, "machine": standing_of}
 OLDEST_SECONDS = 60
-"""An older list is not what the service has free, but what it had."""
+"""Seconds; an older list shows past availability."""
 
 REMEMBERED = 5_000
-"""Of how many ended jobs its past is asked for; some 600 bytes each."""
+"""Number of ended jobs requested as its past; some 600 bytes each."""
 
 
 class S3Endpoint(S3Calls):
@@ -55,7 +55,7 @@ class S3Endpoint(S3Calls):
     timeout
         Seconds for one exchange: the connection and the whole answer.
     retries
-        How often a request that only reads, or cancels, is repeated if it gets no answer.
+        Number of repetitions of a request that only reads, or cancels, without an answer.
     patience
         Seconds for which a request to submit or reserve is repeated if it gets no answer.
     access
@@ -64,7 +64,7 @@ class S3Endpoint(S3Calls):
     Attributes
     ----------
     is_local
-        Whether the service runs on this machine, so that paths mean the same there.
+        Whether the service runs on this machine, so that paths have the same meaning there.
     """
 
     policy: Final = "s3"
@@ -76,7 +76,7 @@ class S3Endpoint(S3Calls):
     def configured(cls, name: str, fields: Fields) -> S3Endpoint:
         """Return the endpoint of a table.
 
-        Its keys are ``url`` and perhaps ``timeout``, ``retries``, ``patience``, ``token_file``, ``ca_file``,
+        Its keys are ``url`` and, optionally, ``timeout``, ``retries``, ``patience``, ``token_file``, ``ca_file``,
         ``insecure`` and limits.
         """
         url = fields.text("url")
@@ -111,13 +111,13 @@ class S3Endpoint(S3Calls):
     ) -> dict[str, Any]:
         """Submit a job and return it with its promise.
 
-        A `key` that was used before returns the job that it made. By default each call has one of its own.
+        For a `key` that was used before, return the job that it created. By default each call has a key of its own.
 
         Parameters
         ----------
         reservation
-            The number of one of the user's whose place the job is to take; the request is of its processors and
-            walltime, not before its start.
+            Number of a reservation of the user that the job replaces; the request has its processors and walltime, and
+            does not start before it.
 
         Raises
         ------
@@ -135,9 +135,9 @@ class S3Endpoint(S3Calls):
     def reserve(
         self, name: str, processors: int, start: int, walltime: int, key: str | None = None, *, lapses: bool = False
     ) -> dict[str, Any]:
-        """Reserve processors from `start` on and return the reservation; errors as of `submit`.
+        """Reserve processors from `start` on and return the reservation; errors as for `submit`.
 
-        One that `lapses` ends at its start, unless a job has been submitted into it by then.
+        With `lapses`, it ends at its start unless a job has been submitted into it by then.
         """
         body = {"name": name, "processors": processors, "start": start, "walltime": walltime}
         body |= {"lapses": True} if lapses else {}
@@ -152,7 +152,7 @@ class S3Endpoint(S3Calls):
         return self.job_in(self.call("GET", f"/v1/jobs/{id}"))
 
     def job_by_key(self, key: str) -> dict[str, Any] | None:
-        """Return the user's own job that was submitted with this key, None if there is none."""
+        """Return the user's own job that was submitted with this key; None if there is none."""
         jobs = self.jobs_in(self.call("GET", f"/v1/jobs?key={quote(key, safe='')}"))
         if len(jobs) > 1:
             raise Unreachable(f"{self.name}: returned {len(jobs)} jobs for one key; is it an S³ service?")
@@ -166,7 +166,7 @@ class S3Endpoint(S3Calls):
         Parameters
         ----------
         fields
-            What to ask for of each job, besides its number; everything if empty.
+            The fields of each job to request, besides its number; empty for all.
         """
         chosen = f"&fields={','.join(fields)}" if fields else ""
         listed: list[dict[str, Any]] = []
@@ -197,7 +197,7 @@ class S3Endpoint(S3Calls):
         found: AvailabilityList | None = None
         with suppress(Conflict, NotFound):  # it does not wait (any more)
             found = self.availability(without=id)
-        job = self.job(id)  # after the list: how it stands is newer, if anything
+        job = self.job(id)  # after the list: its state is at least as new
         if found is None or job["state"] != "queued":
             return Standing(job, None, "")
         return Standing({**job, "expected": job["promise"]}, found, found.version)
@@ -223,7 +223,7 @@ class S3Endpoint(S3Calls):
         return self._change("POST", id, f"/v1/jobs/{id}/offer", said)
 
     def _change(self, method: str, id: int, path: str, wanted: dict[str, Any]) -> dict[str, Any]:
-        """Change a waiting job once, also if the request has to be repeated, and return it."""
+        """Change a waiting job once, even if the request has to be repeated, and return it."""
         try:
             return self.job_in(self.call(method, path, {**wanted, "key": uuid.uuid4().hex}))
         except NoAnswer as problem:
@@ -235,7 +235,7 @@ class S3Endpoint(S3Calls):
         """Return the running and the waiting jobs."""
         from gas.endpoints.s3_queue import fields_of, in_turn, snapshot_of
 
-        machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be
+        machine = self.machine()  # first: later starts are handled, but nothing else could be
         return snapshot_of(self.name, machine, in_turn(self.jobs(fields=fields_of(machine))), users)
 
     def place(self, id: int, users: Mapping[str, int]) -> tuple[Snapshot, int]:
@@ -269,10 +269,10 @@ class S3Endpoint(S3Calls):
     def change_machine(
         self, *, processors: int | None = None, accepting: bool | None = None, cancel_larger: bool = False
     ) -> dict[str, Any]:
-        """Change the size of the machine, or whether it accepts jobs; return it, with the promises ``broken`` by that.
+        """Change the size of the machine, or whether it accepts jobs; return it, with the ``broken`` promises.
 
-        Waiting jobs larger than the machine are cancelled only if `cancel_larger` says so; else it is a `Conflict`.
-        Not repeated once it may have got through: the answer to a second request would name none of them.
+        Waiting jobs larger than the machine are cancelled only with `cancel_larger`; otherwise they are a `Conflict`.
+        Not repeated once it may have arrived: the answer to a second request would not list them.
         """
         wanted = {"processors": processors, "accepting": accepting, "cancel_larger": cancel_larger or None}
         body = {name: value for name, value in wanted.items() if value is not None}
@@ -287,20 +287,20 @@ class S3Endpoint(S3Calls):
     def events(self) -> Iterator[ServiceEvent]:
         """Yield the changes of the schedule from now on, without end.
 
-        A stream that is lost is taken up again where it ended. The first event of every stream is ``machine``;
-        ``reset`` says that some were missed.
+        A lost stream is resumed where it ended. The first event of every stream is ``machine``; ``reset`` means that
+        some events were missed.
 
         Raises
         ------
         Unreachable
-            It cannot be taken up again for `FOLLOW_PATIENCE_SECONDS`, or is none of S³.
+            It cannot be resumed for `FOLLOW_PATIENCE_SECONDS`, or is not from an S³.
         GasError
             The service refuses it.
         """
         from gas.endpoints.events import EventReader
 
         reader, heard, pause, said = EventReader(), time.monotonic(), 0.2, False
-        patience = 0.0  # a service that has never answered is not waited for
+        patience = 0.0  # a service that has never answered is not retried
         while True:
             try:
                 with self.connection.stream(reader.last_id) as pieces:

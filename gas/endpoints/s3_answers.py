@@ -1,7 +1,7 @@
 """The answers of an S³ about jobs and its machine; every value is checked.
 
-What reads it further (tables, plans, sums of instants) need not look again. Keys that are not known are let through:
-a newer service has more of them.
+Later readers (tables, plans, sums of instants) need not check again. Unknown keys are accepted: a newer service has
+more of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gas.times import LATEST
 __all__ = ["job_of", "jobs_of", "machine_of", "next_page_of", "standing_of"]
 
 MOST_CHARACTERS = 131_072
-"""Of a text: the longest word of a command that the service takes."""
+"""Longest text in characters: the longest word of a command that the service accepts."""
 
 
 def job_of(document: Any, name: str) -> dict[str, Any]:
@@ -25,19 +25,19 @@ def job_of(document: Any, name: str) -> dict[str, Any]:
     Parameters
     ----------
     name
-        What the user calls the scheduler, for messages.
+        The scheduler's name for the user, for messages.
 
     Raises
     ------
     Unreachable
-        It cannot be understood.
+        The document is invalid.
     """
     job = _vetted(document, _JOB, ("id", "state", "processors", "walltime", "promise"), f"{name}: returned a job that")
     return {**_UNKNOWN, **job}
 
 
 def jobs_of(document: Any, name: str, *, partial: bool = False) -> list[dict[str, Any]]:
-    """Return the jobs of a list; errors as of `job_of`. Of each, `partial` ones say only what was asked for."""
+    """Return the jobs of a list; errors as for `job_of`. With `partial`, jobs have only the requested fields."""
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
         raise Unreachable(f"{name}: returned a list of jobs that cannot be understood; is it an S³ service?")
@@ -56,7 +56,7 @@ def next_page_of(document: Any, after: int, name: str) -> int | None:
 
 
 def machine_of(document: Any, name: str) -> dict[str, Any]:
-    """Return the state of a machine, and the caller's user; errors as of `job_of`."""
+    """Return the state of a machine, and the caller's user; errors as for `job_of`."""
     wanted = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "reserved", "user", "role")
     machine = _vetted(document, _MACHINE, wanted, f"{name}: returned a machine that")
     machine.setdefault("access", None)
@@ -69,7 +69,7 @@ def machine_of(document: Any, name: str) -> dict[str, Any]:
 
 
 def standing_of(document: Any, name: str) -> dict[str, Any]:
-    """Return the state of a machine as far as an event contains it; errors as of `job_of`."""
+    """Return the state of a machine as far as an event contains it; errors as for `job_of`."""
     return _vetted(document, _MACHINE, (), f"{name}: returned a machine that")
 
 

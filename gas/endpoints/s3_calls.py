@@ -1,27 +1,26 @@
 """Requests to S³ over HTTP: timeouts, repetition of safe requests, and exactly-once submission.
 
-Reading and cancelling are safe to repeat, and are repeated a few times. Submitting and reserving are made so by a key
-of the client's own, and are repeated with that key until there is a definite answer or patience is over.
+Reading and cancelling are safe to repeat, and are repeated a few times. A key of the client makes submitting and
+reserving safe, so they are repeated with that key until there is a definite answer or patience is over.
 
 Why nothing is submitted twice. One submission has *one* key K, however often it is planned and sent.
 
-1. The service keeps (user, key) unique in its store, across restarts. So of all requests with K, whatever they ask
-   for, whenever and however often they arrive at one scheduler, at most one makes a job there. That alone settles a
-   lost answer, a connection cut anywhere, a slow answer, a restart, a copy that was held up on the way.
-2. An answer is *definite* if S³ gave it in full: the job, or a refusal with its kind. Anything else (no answer, half of
-   one, an error page of something in between, an unforeseen error of the service) leaves the request *in doubt*, from
-   before its first byte is sent until an answer with the job arrives. A connection that was never made leaves none.
-3. A refusal that is the only request ever sent with K leaves nothing on its way, so the next plan may go anywhere. A
-   refusal after doubt does not: an earlier copy may still arrive, for example out of a proxy, at a service that has
-   been restarted. The next plan may then go to that same scheduler only (`in_doubt`), where 1 holds.
-4. A request with K that differs from the one that made K's job is answered with 409; the job is then fetched by its
+1. The service keeps (user, key) unique in its store, across restarts. So of all requests with K, whatever they request,
+   whenever and however often they arrive at one scheduler, at most one creates a job there. That alone covers a lost
+   answer, a connection cut anywhere, a slow answer, a restart, and a copy delayed on the way.
+2. An answer is *definite* if S³ gave it completely: the job, or a refusal with its kind. Anything else (no answer, a
+   part of one, an error page of an intermediary, an internal error of the service) leaves the request *in doubt*, from
+   before its first byte is sent until an answer with the job arrives. A connection that was never made leaves no doubt.
+3. If a refused request is the only one ever sent with K, nothing is on its way, so the next plan may go anywhere. After
+   doubt this does not hold: an earlier copy may still arrive, for example from a proxy, at a restarted service. The
+   next plan may then go only to that same scheduler (`in_doubt`), where 1 holds.
+4. A request with K that differs from the one that created K's job is answered with 409; the job is then fetched by its
    key. It is the submission's own, of an earlier plan.
-5. When patience is over in doubt, the error is `InDoubt` and names K. A submission repeated with K first asks every
-   scheduler for it, and (`gas.endpoints.journal`) sends it to no other scheduler than the one in doubt.
+5. When patience is over in doubt, the error is `InDoubt` and names K. A submission repeated with K first queries every
+   scheduler for it, and (`gas.endpoints.journal`) sends it to no scheduler other than the one in doubt.
 
-What this rests on: an intermediary between client and service may lose, delay or cut what it carries, but does not
-send a request on to another scheduler; and a job is remembered as long as its key may be repeated
-(``gas serve --keep``).
+Assumptions: an intermediary between client and service may lose, delay or cut requests, but does not forward a request
+to another scheduler; and a job is remembered as long as its key may be repeated (``gas serve --keep``).
 """
 
 from __future__ import annotations
@@ -65,12 +64,12 @@ class S3Calls(JobEndpoint):
         self.credential = self.connection.access
         self.limits = limits or Limits()
         self.patience = patience
-        self.timeout = (retries + 1) * timeout + patience  # for a question, with all repetitions
+        self.timeout = (retries + 1) * timeout + patience  # for a query, with all repetitions
         self._retries = retries
         self._doubtful: set[str] = set()
 
     def call(self, method: str, path: str, body: object = None) -> Answer:
-        """Make a request, several times if it gets no answer; repeat a PUT only if nothing of it was sent."""
+        """Make a request, repeatedly if it gets no answer; repeat a PUT only if nothing of it was sent."""
         patience_ends = time.monotonic() + self.patience
         tries, pause = 0, 0.2
         while True:
@@ -119,9 +118,9 @@ class S3Calls(JobEndpoint):
             time.sleep(wait)
 
     def _post_once(self, path: str, body: dict[str, Any], key: str) -> dict[str, Any]:
-        """Make the request of a key once, keeping account of doubt."""
+        """Make the request of a key once, recording doubt."""
         before = key in self._doubtful
-        self._doubtful.add(key)  # stays there if Ctrl-C ends what follows
+        self._doubtful.add(key)  # stays there if Ctrl-C ends the following steps
         try:
             job = self.job_in(self.connection.ask("POST", path, body))
         except NoAnswer as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gas.errors import BadInput, Unreachable
 
-if TYPE_CHECKING:  # imported where it is used: planning needs none of it
+if TYPE_CHECKING:  # imported where it is used: planning does not need it
     from gas.prediction.entries import Entry
     from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
@@ -17,13 +17,13 @@ __all__ = ["HISTORY_FIELDS", "SNAPSHOT_FIELDS", "fields_of", "history_of", "in_t
 _SHOWN = ("kind", "state", "user", "processors", "walltime", "submitted", "start")
 
 SNAPSHOT_FIELDS = (*_SHOWN, "not_before", "promise", "due")
-"""What `snapshot_of` reads of each job."""
+"""The fields of each job that `snapshot_of` reads."""
 
 HISTORY_FIELDS = (*_SHOWN, "finished")
-"""What `history_of` reads of each job."""
+"""The fields of each job that `history_of` reads."""
 
 TEACHING = ("completed", "failed", "timeout")
-"""The states of jobs that have ended by themselves, or used up their walltimes."""
+"""The states of jobs that ended by themselves, or used their whole walltimes."""
 
 
 def fields_of(machine: Mapping[str, Any]) -> tuple[str, ...]:
@@ -44,16 +44,16 @@ def snapshot_of(
     Parameters
     ----------
     name
-        What the user calls it.
+        Its name for the user.
     machine, jobs
-        The answers to ``GET /v1/machine`` and, after it, ``GET /v1/jobs``, these in the order of the queue.
+        The answers to ``GET /v1/machine`` and, after it, ``GET /v1/jobs``, in queue order.
     users
         Numbers of known users.
 
     Raises
     ------
     Unreachable
-        They cannot be understood.
+        An answer is invalid.
     """
     from gas.prediction.entries import snapshot_from
 
@@ -67,15 +67,15 @@ def snapshot_of(
 def history_of(name: str, jobs: Sequence[Mapping[str, Any]]) -> History:
     """Return the history of an S³ from the answer to ``GET /v1/jobs?ended=N``.
 
-    A job that was cancelled shows what its user thought of it, not how long it would have run, and a reservation holds
-    its processors to its end: they are left out. One that was ended at its walltime has used all of it.
+    A cancelled job shows its user's decision, not how long it would have run, and a reservation holds its processors to
+    its end: both are left out. A job that was ended at its walltime has used all of it.
 
     Raises
     ------
     BadInput
         No job has ended.
     Unreachable
-        The answer cannot be understood.
+        The answer is invalid.
     """
     from gas.prediction.history import History
     from workloads import Log
@@ -88,7 +88,7 @@ def history_of(name: str, jobs: Sequence[Mapping[str, Any]]) -> History:
         if job.get("kind") == "reservation" or state not in (*TEACHING, "queued", "running"):
             continue
         submitted, walltime = _integer(name, job, "submitted"), _integer(name, job, "walltime")
-        wait, run_time = -1, 0  # of one that has not ended, so that its end is not known
+        wait, run_time = -1, 0  # for a job that has not ended, whose end is unknown
         if state in TEACHING:
             start = _integer(name, job, "start")
             wait = start - submitted
@@ -111,7 +111,7 @@ def _entry(name: str, job: Mapping[str, Any], users: Mapping[str, int]) -> Entry
 
     running, reservation = job["state"] == "running", job.get("kind") == "reservation"
     start, walltime = _integer(name, job, "start" if running else "promise"), _integer(name, job, "walltime")
-    if running and job.get("due") is not None:  # later than its walltime says if it could not be ended
+    if running and job.get("due") is not None:  # later than by its walltime if it could not be ended
         walltime = max(walltime, _integer(name, job, "due") - start)
     not_before = None if reservation or job.get("not_before") is None else _integer(name, job, "not_before")
     user = users.get(str(job.get("user")), -1)

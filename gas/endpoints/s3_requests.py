@@ -29,7 +29,7 @@ def submission_of(request: Request, job: JobDescription, reservation: int | None
 
 
 def actuator_of(job: JobDescription) -> dict[str, Any]:
-    """Return how a job runs, as ``POST /v1/jobs`` takes it."""
+    """Return how a job runs, in the form of ``POST /v1/jobs``."""
     if job.run_time is not None:
         return {"kind": "simulated", "run_time": job.run_time}
     return {
@@ -44,7 +44,7 @@ def actuator_of(job: JobDescription) -> dict[str, Any]:
 def _settled_at_start(job: JobDescription) -> dict[str, Any]:
     """Return the command with its placeholders, which the service fills in when the job starts; {} if it has none.
 
-    By then the job may have been given another shape. How many processors a task has stays.
+    By then the job may have another shape. The number of processors per task does not change.
     """
     from gas.placeholders import filled, variable
 

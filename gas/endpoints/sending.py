@@ -14,7 +14,7 @@ B = TypeVar("B", contravariant=True)
 class SendingTransport(Protocol[B]):
     """A transport to one scheduler. Methods raise `Unreachable` if they cannot read an answer, unless stated otherwise.
 
-    Nothing is repeated here: what may be repeated, `gas.endpoints.tagging` decides.
+    Nothing is repeated here; `gas.endpoints.tagging` decides what may be repeated.
     """
 
     @property
@@ -62,7 +62,7 @@ class Unclear(Unreachable):
     Attributes
     ----------
     over
-        Whether the program that carried it has ended: what is not there by now will not come any more.
+        Whether the program that carried it has ended: it will then create nothing more.
     """
 
     def __init__(self, message: str, *, over: bool = False) -> None:

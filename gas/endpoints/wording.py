@@ -68,7 +68,7 @@ def shell_word(word: str, known: Collection[str]) -> str:
     Parameters
     ----------
     known
-        Names of the placeholders that have a variable in the job; others are none.
+        Names of the placeholders with a variable in the job; others are not placeholders.
     """
     found = pieces(word)
     return "".join(f'"${variable(name)}"' if name in known else shlex.quote(text) for text, name in found) or "''"

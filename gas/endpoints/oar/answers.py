@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 FOR_EVER = 2147483646
-"""Values of ``available_upto`` from here on mean no end."""
+"""Values of ``available_upto`` from this one on mean no end."""
 
 LONGEST_USER = 10
 """Characters of a user's name in ``oarstat --accounting``."""

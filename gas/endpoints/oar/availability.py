@@ -1,4 +1,4 @@
-"""What is free of an OAR's resources, with starts as its scheduler finds them."""
+"""Free resources of an OAR, with starts as its scheduler finds them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Charted:
-    """One unit: where it is, and in which spans, in order and apart, no job can have it."""
+    """One unit: its position, and the spans, in order and disjoint, in which jobs cannot have it."""
 
     path: tuple[str, ...]
     taken: tuple[Span, ...]
@@ -40,7 +40,7 @@ class Nested:
     units: tuple[Charted, ...]
 
     def most(self, start: int, end: int) -> int:
-        """Return how many processors are free throughout a span."""
+        """Return the number of processors that are free throughout a span."""
         return self.hierarchy.most([unit.path for unit in self.units if unit.free(start, end)])
 
     def earliest(self, processors: int, walltime: int, first: int) -> int:
@@ -51,29 +51,29 @@ class Nested:
         return NEVER
 
     def ends(self, first: int) -> list[int]:
-        """Return when units become free after an instant."""
+        """Return the instants after `first` at which units become free."""
         return sorted({end for unit in self.units for _, end in unit.taken if first < end < ENDLESS})
 
     def steps(self, now: int) -> Sequence[tuple[int, int]]:
-        """Return from when on how many processors are free at each moment."""
+        """Return the instants from which on the number of free processors changes, with that number."""
         instants = {at for unit in self.units for span in unit.taken for at in span if now < at < ENDLESS}
         return [(at, self.most(at, at + 1)) for at in sorted({now} | instants)]
 
 
 @dataclass(frozen=True, eq=False)
 class OarAvailability(NodeAvailability):
-    """What is free of each node, and when OAR would plan a job that is submitted now.
+    """The free units of each node, and the starts that OAR would plan for a job submitted now.
 
     Attributes
     ----------
     duration
-        Walltime that OAR plans any job with, as it does besteffort jobs; None where it plans with their own.
+        Walltime that OAR plans for any job, as it does for besteffort jobs; None if it plans with their own.
     quotas
-        What else a job must keep; None if nothing.
+        The quotas that a job must keep; None if there are none.
     resources_each
-        How many resources a processor is at most, as quotas count them.
+        The largest number of resources per processor, as quotas count them.
     nested
-        The units, where requests have several levels.
+        The units, if requests have several levels.
     """
 
     duration: int | None = None
@@ -101,7 +101,7 @@ class OarAvailability(NodeAvailability):
         return found
 
     def _earliest(self, processors: NDArray[np.int64], seconds: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-        """Return the earliest start of each request by what is free."""
+        """Return the earliest start of each request by free units."""
         if self.nested is None:
             return super().anchors(processors, seconds, first)
         rows = zip(processors.tolist(), seconds.tolist(), strict=True)

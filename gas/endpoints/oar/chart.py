@@ -1,11 +1,11 @@
-"""OAR's Gantt chart: from when to when jobs have resources, and which holes are none (GanttHoleStorage.pm).
+"""OAR's Gantt chart: the spans in which jobs have resources, and the holes that are not used (GanttHoleStorage.pm).
 
-- A job has its resources from its start until its walltime is over, waiting jobs from their planned start on; the next
-  one starts SCHEDULER_JOB_SECURITY_TIME and a second later. What comes before a planned job must be over for that time
-  when it begins.
-- Between two jobs a hole of at most SCHEDULER_GANTT_HOLE_MINIMUM_TIME is no hole.
-- Besteffort jobs that wait are planned at five minutes, whatever they ask for (``$besteffort_duration`` in the
-  schedulers' source).
+- A job has its resources from its start until the end of its walltime, waiting jobs from their planned start on; the
+  next one starts SCHEDULER_JOB_SECURITY_TIME and a second later. A job before a planned one must have ended this time
+  before it begins.
+- A hole between two jobs of at most SCHEDULER_GANTT_HOLE_MINIMUM_TIME is not used.
+- Waiting besteffort jobs are planned with five minutes, whatever they request (``$besteffort_duration`` in the source
+  of the schedulers).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ SECURITY_TIME = 60
 """SCHEDULER_JOB_SECURITY_TIME if the site has not changed it (oar.conf)."""
 
 SHORTEST_HOLE = 300
-"""SCHEDULER_GANTT_HOLE_MINIMUM_TIME, as it is delivered (oar.conf)."""
+"""Default of SCHEDULER_GANTT_HOLE_MINIMUM_TIME (oar.conf)."""
 
 BESTEFFORT_SECONDS = 300
-"""For how long OAR plans a besteffort job (``$besteffort_duration``), at least its security time."""
+"""Seconds for which OAR plans a besteffort job (``$besteffort_duration``), at least its security time."""
 
 Span = tuple[int, int]
 
@@ -38,13 +38,13 @@ class Chart:
 
     @property
     def besteffort_seconds(self) -> int:
-        """For how long besteffort jobs that wait are planned."""
+        """Seconds for which waiting besteffort jobs are planned."""
         return max(BESTEFFORT_SECONDS, self.security_time)
 
     def span(self, job: Job, now: int) -> Span | None:
-        """Return from when to when a job has its resources, until the next one can start; None if it has none.
+        """Return the span in which a job has its resources, until the next one can start; None if it has none.
 
-        One that should have left already gets a moment more.
+        A job that should already have ended gets a moment more.
         """
         start = job.expected if job.waiting or job.start is None else job.start
         if not job.active or start is None or job.walltime is None:
@@ -57,7 +57,7 @@ class Chart:
         return start, end
 
     def joined(self, spans: Iterable[Span]) -> tuple[Span, ...]:
-        """Return spans in order, as one where there is no hole between them, or one that is too short to be one."""
+        """Return spans in order, merged if there is no hole between them or one that is too short to be used."""
         merged: list[Span] = []
         for start, end in sorted(spans):
             if merged and start - merged[-1][1] <= self.shortest_hole:
@@ -68,4 +68,4 @@ class Chart:
 
 
 DELIVERED = Chart()
-"""The rules that OAR is delivered with."""
+"""OAR's default rules."""

@@ -54,9 +54,9 @@ class CommandTransport:
     Parameters
     ----------
     name
-        What the user calls it.
+        Its name for the user.
     properties
-        A condition on the resources that count, in SQL, as oarsub's ``-p`` takes it.
+        A condition on the resources that count, in SQL, as in oarsub's ``-p``.
     timeout
         Seconds to wait for each command.
     folder

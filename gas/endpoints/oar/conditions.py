@@ -1,4 +1,4 @@
-"""Conditions on resources as far as the REST API needs them read here: comparisons, all of which must hold."""
+"""Conditions on resources, evaluated here for the REST API: comparisons, all of which must hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 Condition = tuple[tuple[str, str, str], ...]
-"""Names of properties, signs and values."""
+"""Triples of property, operator and value."""
 
 
 def condition_of(text: str) -> Condition:
@@ -30,7 +30,7 @@ def condition_of(text: str) -> Condition:
     Raises
     ------
     BadInput
-        It is more of SQL than that.
+        The condition uses more of SQL.
     """
     found = []
     for term in re.split(r"\bAND\b", text, flags=re.IGNORECASE):
@@ -45,7 +45,7 @@ def condition_of(text: str) -> Condition:
 
 
 def fulfils(resource: Resource, condition: Condition) -> bool:
-    """Return whether a resource has what a condition asks for."""
+    """Return whether a resource satisfies a condition."""
     return all(
         name in resource.properties and _holds(resource.properties[name], sign, value)
         for name, sign, value in condition
@@ -53,7 +53,7 @@ def fulfils(resource: Resource, condition: Condition) -> bool:
 
 
 def _holds(left: str, sign: str, right: str) -> bool:
-    """Return whether a comparison holds, of numbers if both are."""
+    """Return whether a comparison holds; by numbers if both sides are numbers."""
     numbers = left.isdecimal() and right.isdecimal()
     a, b = ((int(left), ""), (int(right), "")) if numbers else ((0, left), (0, right))
     return _SIGNS[sign](a, b)

@@ -1,7 +1,7 @@
-"""What a processor is in requests to OAR: a level of the hierarchy of its resources, within fixed numbers of others.
+"""The unit of processors in requests to OAR: a level of the hierarchy of its resources, with fixed numbers of others.
 
-``core`` counts cores, wherever they are. ``host/core=4`` counts hosts, of each of which a job gets four cores;
-``host=2/core`` counts the cores that a job gets on each of two hosts. The level without a number is what Gas chooses.
+``core`` counts cores, wherever they are. ``host/core=4`` counts hosts, on each of which a job gets four cores;
+``host=2/core`` counts the cores that a job gets on each of two hosts. Gas chooses the number of the level without one.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _LEVEL = re.compile(r"([A-Za-z_]\w*)(?:=([1-9]\d{0,5}))?", re.ASCII)
 
 
 def property_of(resource: str) -> str:
-    """Return the property that identifies units which requests name so: ``nodes`` are hosts."""
+    """Return the property that identifies the units of this name: ``nodes`` are hosts."""
     return "network_address" if resource == "nodes" else resource
 
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Levels from the outer to the inner, with how many of each are requested; one has None, and is chosen."""
+    """Levels from the outer to the inner, with the requested number of each; the chosen level has None."""
 
     levels: tuple[tuple[str, int | None], ...]
 
@@ -38,7 +38,7 @@ class Hierarchy:
         Raises
         ------
         BadInput
-            It is none, or does not leave just one level to choose.
+            The text is not a hierarchy, or does not leave exactly one level to choose.
         """
         levels: list[tuple[str, int | None]] = []
         for part in text.strip("/").split("/"):
@@ -62,7 +62,7 @@ class Hierarchy:
 
     @property
     def chosen(self) -> int:
-        """Place of the level that is chosen."""
+        """Index of the level that is chosen."""
         return next(place for place, (_, count) in enumerate(self.levels) if count is None)
 
     @property
@@ -77,21 +77,21 @@ class Hierarchy:
 
     @property
     def outside(self) -> int:
-        """Return in how many groups the chosen number is asked for."""
+        """Return the number of groups in which the chosen number is requested."""
         return math.prod(count for _, count in self.levels[: self.chosen] if count is not None)
 
     @property
     def inside(self) -> int:
-        """Return how many of the innermost level are requested with each of the chosen one, in one group."""
+        """Return the number of innermost units requested with each chosen one, in one group."""
         return math.prod(count for _, count in self.levels[self.chosen + 1 :] if count is not None)
 
     def text(self, processors: int) -> str:
-        """Return a request of so many as oarsub's ``-l`` takes it."""
+        """Return a request of this number, as in oarsub's ``-l``."""
         parts = [f"{name}={processors if count is None else count}" for name, count in self.levels]
         return f"/{'/'.join(parts)}"
 
     def most(self, paths: Sequence[tuple[str, ...]]) -> int:
-        """Return how many processors there are where units are free; each is given by its values of the levels."""
+        """Return the number of processors on free units; each unit is given by its values of the levels."""
         worth: dict[tuple[str, ...], int] = dict.fromkeys(paths, 1)
         for depth in range(len(self.levels) - 1, -1, -1):
             wanted = self.levels[depth][1]

@@ -3,7 +3,7 @@
 - Waiting jobs that the scheduler plans after a new one (`gas.endpoints.oar.order`) do not delay it.
 - Besteffort jobs are killed for others, so they hold nothing, unless the planned job is one itself.
 - A job keeps its resources, so each is identified by its number: two cores of a host, one free before and one after an
-  instant, are not a core that is free throughout. Units are what requests count: resources, or all of them with the
+  instant, do not make a core that is free throughout. Units are what requests count: resources, or all of them with the
   same value of a property (a core with two threads, a host). A unit is free while all of its resources are.
 - Units of a host that are taken at exactly the same times become one node of the `NodeAvailability`: nothing is lost,
   and a machine of many cores becomes as few nodes as its chart has stripes.
@@ -49,7 +49,7 @@ class Rules:
     policy
         The order of the queue; None if it must be inferred from its jobs.
     priorities
-        Of the queues; None for OAR's defaults.
+        Priorities of the queues; None for OAR's defaults.
     quotas
         The site's quotas; None if they cannot be read.
     """
@@ -227,7 +227,7 @@ def _units(machine: Machine, hierarchy: Hierarchy, standby: bool) -> tuple[list[
 
 
 def _why_not(resource: Resource, now: int, standby: bool) -> str:
-    """Return why no job starts on a resource; "" if jobs do.
+    """Return why no job starts on a resource; empty if jobs do.
 
     An absent resource is in standby if it has a time until which OAR may wake it. By default, without one, it has
     rather been removed; with energy saving, OAR wakes such resources too (``get_gantt_hostname_to_wake_up``).
@@ -243,7 +243,7 @@ def _why_not(resource: Resource, now: int, standby: bool) -> str:
 
 
 def _chart(machine: Machine, ahead: Iterable[Job], units: Sequence[_Unit], rules: Rules) -> list[list[Span]]:
-    """Return when each unit is taken by jobs that come first, until the next job can start."""
+    """Return the spans in which each unit is taken by earlier planned jobs, until the next job can start."""
     unit_of = {id: place for place, unit in enumerate(units) for id in unit.resources}
     chart: list[list[Span]] = [[] if unit.until == ENDLESS else [(unit.until, ENDLESS)] for unit in units]
     for job in ahead:
@@ -255,9 +255,9 @@ def _chart(machine: Machine, ahead: Iterable[Job], units: Sequence[_Unit], rules
 
 
 def _with_resources(jobs: Sequence[Job], machine: Machine, rules: Rules) -> list[Job]:
-    """Return jobs with the resources that besteffort jobs are planned on, which OAR's commands do not show.
+    """Return jobs with the resources planned for besteffort jobs, which OAR's commands do not show.
 
-    They are the first that are free then, in the order in which OAR takes them (SCHEDULER_RESOURCE_ORDER).
+    They are the first free ones at that time, in OAR's order (SCHEDULER_RESOURCE_ORDER).
     """
     ordered = sorted(
         (one for one in machine.resources if one.state == "Alive" and one.kind == "default"),
@@ -285,13 +285,13 @@ def _with_resources(jobs: Sequence[Job], machine: Machine, rules: Rules) -> list
 
 
 def _asked_of(job: Job) -> int:
-    """Return how many resources a waiting job is planned on, by OAR's message to it."""
+    """Return the number of resources planned for a waiting job, from OAR's message to it."""
     match = re.match(r"R=(\d+),", job.message)
     return int(match[1]) if match else 1
 
 
 def _names(hosts: Sequence[str]) -> tuple[str, ...]:
-    """Return one name for each node: its host's, with a number where the host is in several pieces."""
+    """Return a name for each node: that of its host, with a number if the host is split into several nodes."""
     times = Counter(hosts)
     seen: Counter[str] = Counter()
     names = []
@@ -307,7 +307,7 @@ def _names(hosts: Sequence[str]) -> tuple[str, ...]:
 def _quotas(
     machine: Machine, ahead: Iterable[Job], sequence: Sequence[int], rules: Rules
 ) -> tuple[Quotas | None, list[str]]:
-    """Return the quotas that a job must keep, as far as they are known, and what there is to say of them."""
+    """Return the known quotas that a job must keep, and remarks on them."""
     messages = [job.message for job in machine.jobs if job.queue == rules.queue]
     seen = exceeded_in(messages)
     known = rules.quotas if rules.quotas is not None else seen
@@ -336,7 +336,7 @@ def _quotas(
 
 
 def _held(machine: Machine, ahead: Iterable[Job], rules: Rules) -> list[Held]:
-    """Return what jobs hold, as far as quotas count it."""
+    """Return what jobs hold, as counted by quotas."""
     usual = {one.id for one in machine.resources if one.kind == "default"}
     found = []
     for job in ahead:

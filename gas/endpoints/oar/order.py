@@ -1,20 +1,19 @@
-"""Which waiting jobs OAR's schedulers plan before a job that is submitted now, and which after it.
+"""The waiting jobs that OAR's schedulers plan before a job submitted now, and those planned after it.
 
-Every pass of OAR's plans all waiting jobs anew, one after the other, each around those that it has planned before. So a
-plan depends on what comes before it, and on nothing else; jobs that come after a new one are in its way only in a chart
-that was made before it came.
+Every pass of OAR plans all waiting jobs anew, one after the other, each around the jobs planned before it. So a plan
+depends only on earlier planned jobs; jobs that come after a new one are in its way only in a chart made before it.
 
-- Queues come by their priorities (oar_meta_sched, 2.5.9): Debian's are admin 10, default 2, besteffort 0.
+- Queues are in the order of their priorities (oar_meta_sched, 2.5.9): Debian's are admin 10, default 2, besteffort 0.
 - Advance reservations keep their places.
-- In a queue of ``oar_sched_gantt_with_timesharing`` jobs come by their numbers: first in, first out.
-- In a queue of one of its ``_and_fairsharing`` relatives they come by the karma of their users, the lowest first, and
-  of each user by their numbers; 30 of each user are looked at (``get_fairsharing_jobs_to_schedule`` in IO.pm). Karma is
-  twice the user's share of what the queue's users have used in the last 30 days and once the share of what they have
-  asked for (``karma``); a site may weigh otherwise and set targets (SCHEDULER_FAIRSHARING_* of oar.conf, which users
-  cannot read). The message of a job that has been planned shows it with three digits.
-- Users of the same karma come as the database lists them, in no order that could be known, which changes with the
-  database's statistics. It may be seen in the plan (`gas.endpoints.oar.ties`); where it is not, users are taken to come
-  by name, as PostgreSQL lists them where few wait.
+- In a queue of ``oar_sched_gantt_with_timesharing`` jobs are in the order of their numbers: first in, first out.
+- In a queue of one of its ``_and_fairsharing`` relatives they are in the order of the karma of their users, the lowest
+  first, and for each user by their numbers; 30 jobs of each user are considered (``get_fairsharing_jobs_to_schedule``
+  in IO.pm). Karma is twice the user's share of the use of the queue in the last 30 days plus the share of the requests
+  (``karma``); a site may have other weights and set targets (SCHEDULER_FAIRSHARING_* of oar.conf, which users cannot
+  read). The message of a planned job shows it with three digits.
+- Users with the same karma are in the order of the database, which is unknown and changes with the database's
+  statistics. The plan may show it (`gas.endpoints.oar.ties`); otherwise users are assumed to be ordered by name, as
+  PostgreSQL lists them if few jobs wait.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ MOST_OF_USER = 30
 """Default of SCHEDULER_FAIRSHARING_MAX_JOB_PER_USER."""
 
 MOST_OF_QUEUE = 1000
-"""How many jobs a queue's scheduler looks at that is no fair share (``$max_waiting_jobs_to_schedule``)."""
+"""Number of jobs considered in a queue without fair share (``$max_waiting_jobs_to_schedule``)."""
 
 USED_WEIGHT, ASKED_WEIGHT = 2.0, 1.0
 """SCHEDULER_FAIRSHARING_COEF_USER and _USER_ASK if the site has not changed them."""
 
 SAME = 0.0011
-"""How far two figures of three digits may lie apart that are the same."""
+"""Largest difference of two equal figures with three digits."""
 
 Policy = Literal["fifo", "fair share", "unknown"]
 
@@ -56,16 +55,16 @@ _FIFO = "FIFO scheduling"
 
 @dataclass(frozen=True)
 class Order:
-    """Where a new job comes.
+    """The place of a new job.
 
     Attributes
     ----------
     behind
         Numbers of the waiting jobs that are planned after it.
     sequence
-        Numbers of the jobs of its queue that wait, in the order in which they are planned.
+        Numbers of the waiting jobs of its queue, in planning order.
     remarks
-        What is not known of it, in sentences for a person.
+        What is unknown about it, in sentences for a person.
     """
 
     behind: frozenset[int]
@@ -74,7 +73,7 @@ class Order:
 
 
 def policy_of(jobs: Iterable[Job], queue: str) -> Policy:
-    """Return how a queue is ordered, by what its scheduler has written to jobs."""
+    """Return the ordering of a queue, from its scheduler's messages to jobs."""
     messages = [job.message for job in sorted(jobs, key=lambda job: -job.id) if job.queue == queue]
     for message in messages:
         if _KARMA.search(message):
@@ -85,7 +84,7 @@ def policy_of(jobs: Iterable[Job], queue: str) -> Policy:
 
 
 def needs_usage(jobs: Iterable[Job], queue: str, user: str) -> bool:
-    """Whether what users have used decides where a new job of a user comes, and no job says it."""
+    """Whether the place of a new job of a user depends on the usage of users, and no job's message shows it."""
     here = [job for job in jobs if job.state == "Waiting" and not job.reserved and job.queue == queue]
     shown = _shown(here)
     return bool(shown) and user not in shown
@@ -99,14 +98,14 @@ def order_of(
     priorities: Mapping[str, int] | None = None,
     chart: Chart | None = None,
 ) -> Order:
-    """Return which jobs of a machine are planned after one that its asker submits to a queue.
+    """Return the jobs of a machine that are planned after one that the querying user submits to a queue.
 
     Parameters
     ----------
     policy
-        The queue's; by default what messages of its jobs say.
+        Policy of the queue; by default that in messages of its jobs.
     priorities
-        Of the queues; by default those of OAR's default queues.
+        Priorities of the queues; by default those of OAR's default queues.
     chart
         The rules of the site's chart.
     """
@@ -149,7 +148,7 @@ def order_of(
 
 
 def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart: Chart) -> tuple[set[int], list[str]]:
-    """Return the jobs of a fair-share queue that come after a new one of the asker's.
+    """Return the jobs of a fair-share queue that come after a new one of the querying user.
 
     Parameters
     ----------
@@ -191,7 +190,7 @@ def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart:
 
 
 def _later_of_tied(machine: Machine, same: list[Job], before: list[Job], chart: Chart) -> tuple[set[str], bool]:
-    """Return which users of the asker's karma come after the asker, and whether that is seen in the plan."""
+    """Return the users with the same karma as the querying user that come later, and whether the plan shows this."""
     found = users_in_order(same, before, machine.now, chart)
     place = next((place for place, users in enumerate(found) if machine.user in users), None)
     if place is None:
@@ -202,7 +201,7 @@ def _later_of_tied(machine: Machine, same: list[Job], before: list[Job], chart: 
 
 
 def _shown(here: Iterable[Job]) -> dict[str, float]:
-    """Return the karma of the users of waiting jobs, by what was written to the latest of them."""
+    """Return the karma of the users of waiting jobs, from the messages to their latest jobs."""
     found: dict[str, float] = {}
     for job in sorted(here, key=lambda job: job.id):
         match = _KARMA.search(job.message)
@@ -212,9 +211,9 @@ def _shown(here: Iterable[Job]) -> dict[str, float]:
 
 
 def _own(machine: Machine, here: list[Job]) -> tuple[float | None, bool]:
-    """Return the asker's karma in a queue, and whether it is sure; None if it is not known.
+    """Return the querying user's karma in a queue, and whether it is certain; None if unknown.
 
-    What the weights of OAR's make of the usage is trusted where it is what was written to jobs of others, too.
+    The karma by OAR's default weights is certain if it equals that in messages to jobs of other users.
     """
     shown, usage = _shown(here), machine.usage
     if machine.user in shown:

@@ -1,11 +1,11 @@
-"""Quotas of OAR's scheduler: how much of the machine jobs of one queue, project, type or user hold at a time.
+"""Quotas of OAR's scheduler: how much of the machine jobs of one queue, project, type or user may hold at a time.
 
-They are what ``oar_sched_gantt_with_timesharing_and_fairsharing_and_quotas`` reads in scheduler_quotas.conf, a file of
-Perl with lines like ``$Gantt_quotas->{'*'}->{'proj'}->{'*'}->{'/'} = [80, 10, 200];``: of a user's jobs of a project at
-most 80 resources, 10 jobs, 200 resource hours at a time. ``*`` is all together, ``/`` each by itself. A rule that is
-more specific takes the place of one that is less so (``check_quotas`` in QuotaStorage.pm, 2.5.9).
+``oar_sched_gantt_with_timesharing_and_fairsharing_and_quotas`` reads them in scheduler_quotas.conf, a file of Perl with
+lines like ``$Gantt_quotas->{'*'}->{'proj'}->{'*'}->{'/'} = [80, 10, 200];``: a user's jobs of a project have at most 80
+resources, 10 jobs and 200 resource hours at a time. ``*`` is all together, ``/`` each separately. A more specific rule
+replaces a less specific one (``check_quotas`` in QuotaStorage.pm, 2.5.9).
 
-A job that would exceed a quota is planned when others have ended; one that exceeds it by itself never is.
+A job that would exceed a quota is planned when others have ended; one that exceeds it alone is never planned.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gas.profile.flat import NEVER
 __all__ = ["FILE", "Held", "Quota", "Quotas", "Standing", "exceeded_in", "quotas_of"]
 
 FILE = "/etc/oar/scheduler_quotas.conf"
-"""Where the scheduler looks for them (fixed in its source)."""
+"""The file in which the scheduler looks for them (fixed in its source)."""
 
 _LINE = re.compile(
     r"""\$Gantt_quotas((?:\s*->\s*\{\s*(?:'[^']*'|"[^"]*"|[\w.*/-]+)\s*\}){4})\s*=\s*(\[[^\]]*\]|-?\d+)\s*;""",
@@ -34,12 +34,12 @@ _EXCEEDED = re.compile(r"quota_exceeded:Gantt_quotas->\{(.*?)\}->\{(.*?)\}->\{(.
 
 @dataclass(frozen=True)
 class Quota:
-    """How much there may be at a time; None means no limit.
+    """The limits of one rule; None means no limit.
 
     Attributes
     ----------
     queue, project, kind, user
-        Whose; ``*`` for all together and, but for `kind`, ``/`` for each by itself.
+        Those to whom it applies; ``*`` for all together and, except for `kind`, ``/`` for each separately.
     """
 
     queue: str
@@ -56,7 +56,7 @@ class Quota:
         return (self.resources, self.jobs, self.hours) != (None, None, None)
 
     def __str__(self) -> str:
-        """Return it as the file has it."""
+        """Return it in the syntax of the file."""
         values = ", ".join("-1" if one is None else f"{one:g}" for one in (self.resources, self.jobs, self.hours))
         keys = "->".join(f"{{{one}}}" for one in (self.queue, self.project, self.kind, self.user))
         return f"{keys} = [{values}]"
@@ -64,7 +64,7 @@ class Quota:
 
 @dataclass(frozen=True)
 class Standing:
-    """As what a job counts."""
+    """The names under which a job counts."""
 
     queue: str
     project: str
@@ -74,7 +74,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Held:
-    """What a job holds: so many resources from `start` until its walltime and the security time are over."""
+    """The holdings of a job: resources from `start` until the end of its walltime and the security time."""
 
     standing: Standing
     resources: int
@@ -88,7 +88,7 @@ def quotas_of(text: str, source: str) -> tuple[Quota, ...]:
     Raises
     ------
     BadInput
-        It has something else than comments and lines of the form above.
+        It contains anything other than comments and lines of the form above.
     """
     code = "\n".join(line.split("#")[0] for line in text.splitlines())
     rest = _LINE.sub("", code).strip()
@@ -102,7 +102,7 @@ def quotas_of(text: str, source: str) -> tuple[Quota, ...]:
 
 
 def exceeded_in(messages: Iterable[str]) -> tuple[Quota, ...]:
-    """Return the quotas that OAR has written to jobs which exceed them."""
+    """Return the quotas in OAR's messages to jobs that exceed them."""
     found: dict[tuple[str, ...], Quota] = {}
     for message in messages:
         for match in _EXCEEDED.finditer(message):
@@ -128,7 +128,7 @@ def _quota(keys: tuple[str, ...], values: list[str], source: str) -> Quota:
 
 @dataclass(frozen=True)
 class _Use:
-    """What jobs hold that count against a quota, from the start of a step on."""
+    """The holdings of jobs that count against a quota, from the start of a step on."""
 
     resources: int = 0
     jobs: int = 0
@@ -140,7 +140,7 @@ class _Use:
 
 @dataclass(frozen=True)
 class Quotas:
-    """The quotas that one job must keep, and what is held that counts against each.
+    """The quotas that one job must keep, and the holdings that count against each.
 
     Attributes
     ----------
@@ -149,9 +149,9 @@ class Quotas:
     rules
         The quotas.
     held
-        Of each quota, what the jobs before this one hold that counts.
+        For each quota, the holdings of earlier planned jobs that count.
     steps
-        When what is held changes, in order, with the use of each quota from then on; the last has no end.
+        Instants at which holdings change, in order, with the use of each quota from then on; the last has no end.
     """
 
     security_time: int
@@ -161,12 +161,12 @@ class Quotas:
 
     @classmethod
     def of(cls, rules: Iterable[Quota], asked: Standing, held: Iterable[Held], security_time: int) -> Quotas:
-        """Return those for a job of a standing.
+        """Return the quotas for a job with some names.
 
         Parameters
         ----------
         held
-            By the jobs that are planned before this one, in the order in which they are.
+            Holdings of the jobs planned before this one, in planning order.
         """
         there = tuple(held)
         holding = tuple(rule for rule in _that_hold(tuple(rules), asked) if rule.limits)
@@ -178,15 +178,15 @@ class Quotas:
         return cls(security_time, holding, tuple(counting), tuple((at, tuple(uses)) for at, uses in steps))
 
     def never(self, resources: int, walltime: int) -> Quota | None:
-        """Return a quota that a job exceeds by itself, None if there is none."""
+        """Return a quota that a job exceeds alone; None if there is none."""
         alone = _Use().plus(resources, resources * walltime / 3600)
         return next((quota for quota in self.rules if _exceeds(quota, alone)), None)
 
     def admitted(self, start: int, resources: int, walltime: int) -> int:
         """Return the earliest start, not before `start`, at which a job keeps all quotas; `NEVER` if there is none.
 
-        It must keep them in each step that it reaches into, and is looked at anew at the end of one in which it does
-        not (``check_quotas``).
+        It must keep them in each step that it overlaps; at the end of a step in which it does not, it is checked again
+        (``check_quotas``).
         """
         if self.never(resources, walltime) is not None:
             return NEVER
@@ -207,10 +207,10 @@ class Quotas:
 
 
 def _count(steps: list[tuple[int, list[_Use]]], held: Held, counts: list[bool], security_time: int) -> None:
-    """Add what a job holds to the steps, as OAR's scheduler does (``update_accounting_counters``).
+    """Add the holdings of a job to the steps, as OAR's scheduler does (``update_accounting_counters``).
 
-    Resource hours are what a job has still to go at the start of a step; but in a step that begins within another, they
-    are those of that one's start.
+    Resource hours are the remaining ones of a job at the start of a step; but in a step that begins within another one,
+    they are those at the other's start.
     """
     start, stop = held.start, held.start + held.walltime + security_time + 1
     for at in (stop, start):
@@ -234,14 +234,14 @@ def _exceeds(quota: Quota, use: _Use) -> bool:
 
 
 def _that_hold(rules: tuple[Quota, ...], asked: Standing) -> list[Quota]:
-    """Return the rules that hold for a job: those of its names, and the general ones that none of these replaces."""
+    """Return the rules that apply to a job: those with its names, and the general ones that these do not replace."""
     kinds = (*asked.kinds, "*")
     tree: dict[str, dict[str, dict[str, dict[str, Quota]]]] = {}
     for rule in (Quota("*", "*", "*", "*"), *rules):
         tree.setdefault(rule.queue, {}).setdefault(rule.project, {}).setdefault(rule.kind, {})[rule.user] = rule
 
     def any_of(queue: str, projects: Iterable[str], of: Iterable[str]) -> bool:
-        """Whether there are rules of a queue for one of these projects, for the asker or all users."""
+        """Whether there are rules of a queue for one of these projects, for the user or all users."""
         users = (asked.user, "*", "/")
         return any(
             user in tree.get(queue, {}).get(project, {}).get(kind, {})
@@ -273,7 +273,7 @@ def _that_hold(rules: tuple[Quota, ...], asked: Standing) -> list[Quota]:
 
 
 def _counts(rule: Quota, asked: Standing, other: Standing) -> bool:
-    """Whether what another job holds counts against a rule for a job."""
+    """Whether another job's holdings count against a rule for a job."""
     return all(
         there == "*" or mine == its
         for there, mine, its in (

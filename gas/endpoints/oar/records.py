@@ -1,4 +1,4 @@
-"""Jobs of OAR's in the form in which Gas speaks of jobs (`gas.endpoints.records`)."""
+"""Jobs of OAR in Gas's own form (`gas.endpoints.records`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["asked_by", "processors_of", "record_of"]
 
 
 def processors_of(job: Job, resource: str) -> int:
-    """Return how many units a job has or asks for, 0 if that is not known.
+    """Return how many units a job has or requests; 0 if unknown.
 
-    OAR does not say which of several shapes it has taken but for its walltime.
+    Of several shapes, OAR shows the chosen one only by its walltime.
     """
     if resource == "resource_id" and job.resources:
         return len(job.resources)
@@ -25,7 +25,7 @@ def processors_of(job: Job, resource: str) -> int:
 
 
 def asked_by(shape: Wanted, resource: str) -> int | None:
-    """Return how many units a shape asks for, None if it does not say that."""
+    """Return how many units a shape requests; None if it does not say."""
     hierarchy = Hierarchy.of(resource)
     key = property_of(hierarchy.name)
     names = [property_of(name) for name, _ in shape.levels]
@@ -42,9 +42,9 @@ def record_of(job: Job, resource: str, user: str) -> dict[str, Any]:
     Parameters
     ----------
     resource
-        What its processors are counted in.
+        The unit of its processors.
     user
-        Who asks.
+        The querying user.
     """
     state = _state(job)
     ended = state not in ACTIVE
@@ -80,7 +80,7 @@ def _state(job: Job) -> str:
     happened = {event.kind for event in job.events}
     if job.state == "Terminated" and (job.exit_code is not None or "FRAG_JOB_REQUEST" not in happened):
         return "failed" if job.exit_code else "completed"
-    if "WALLTIME" in happened:  # its end is asked for in the same way as by a user
+    if "WALLTIME" in happened:  # OAR ends it in the same way as at a user's request
         return "timeout"
     return "cancelled" if "FRAG_JOB_REQUEST" in happened else "failed"
 
@@ -94,7 +94,7 @@ def _exit(job: Job) -> tuple[int | None, int | None]:
 
 
 def _finished(job: Job) -> int | None:
-    """Return when a job ended; for one that never started OAR notes it only among what happened."""
+    """Return the end of a job; for one that never started, OAR records it only among its events."""
     return job.stop or max((event.date for event in job.events), default=0) or job.submitted
 
 
@@ -103,7 +103,7 @@ def _message(job: Job, state: str) -> str | None:
         return "being cancelled"
     if job.state == "Hold":
         return "held; oarresume releases it"
-    message = "" if job.message.startswith("R=") else job.message  # its size once more, and its priority
+    message = "" if job.message.startswith("R=") else job.message  # its size again, and its priority
     if state == "queued" and job.expected is None:
         return f"has no planned start: {message}" if message else "has no planned start yet"
     if state != "failed" or job.exit_code:

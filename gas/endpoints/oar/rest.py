@@ -1,7 +1,7 @@
-"""OAR by its REST API, with requests: what the commands answer, and the same readers.
+"""OAR by its REST API, with requests: the same data as by the commands, and the same readers.
 
-The user is named by a token (``token_file``), by name and password of the user's ``~/.netrc``, or, where a site's API
-trusts that, by a name in the header X-REMOTE-IDENT (``ident``). Reading needs none of these as a rule.
+The user is named by a token (``token_file``), by name and password in ``~/.netrc``, or, if a site's API trusts that, by
+a name in the header X-REMOTE-IDENT (``ident``). Reading usually needs none of these.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ if TYPE_CHECKING:  # imported where they are used: planning on a file needs no H
 __all__ = ["TIMEOUT_SECONDS", "RestTransport"]
 
 TIMEOUT_SECONDS = 30.0
-"""The API is a CGI program as a rule, which takes half a second for the simplest question."""
+"""The API is usually a CGI program, which takes half a second for the simplest query."""
 
 PAGE = 500
-"""How many objects are requested at once; a site may allow fewer."""
+"""Number of objects per request; a site may allow fewer."""
 
 MOST_PAGES = 2000
 
 MEMORY_SECONDS = 90 * 86400
-"""For how long back jobs that have ended are looked for: without a bound OAR would go through all that it ever had."""
+"""Seconds back for which ended jobs are requested: without a limit OAR would search all jobs that it ever had."""
 
 DAY = 86400
 
@@ -56,9 +56,9 @@ class RestTransport:
     Parameters
     ----------
     name
-        What the user calls it.
+        Its name for the user.
     url
-        Where it is, for example ``https://frontend/oarapi``.
+        Its address, for example ``https://frontend/oarapi``.
     timeout
         Seconds for an exchange: the connection and the whole answer.
     access
@@ -87,13 +87,13 @@ class RestTransport:
         parts = split_address(url)
         self.name = name
         self.address = url.rstrip("/")
-        self.timeout = 4 * timeout  # up to four requests read how things stand
+        self.timeout = 4 * timeout  # reading the state takes up to four requests
         self._timeout = timeout
         self._access = access or Access()
         self._condition = None if properties is None else condition_of(properties)
         self._user: str | None = None
         self._session = new_session()
-        self._session.trust_env = not is_loopback(parts)  # a proxy does not know this machine's own services
+        self._session.trust_env = not is_loopback(parts)  # a proxy does not know services of this machine
         self._session.headers["Accept"] = "application/json"
         credentials = get_netrc_auth(self.address) if netrc and self._access.token is None else None
         self._credentials = credentials
@@ -112,7 +112,7 @@ class RestTransport:
         ident = fields.text("ident", None)
         if ident is not None and not re.fullmatch(r"[\w.-]+", ident, re.ASCII):
             raise fields.fail("ident", f"{quoted(ident)} is not the name of a user")
-        others = {key: value for key, value in os.environ.items() if key != "GAS_TOKEN"}  # that one is S³'s
+        others = {key: value for key, value in os.environ.items() if key != "GAS_TOKEN"}  # which is for S³
         try:
             parts = split_address(url)
             access = Access.of(url.rstrip("/"), fields, others)
@@ -134,7 +134,7 @@ class RestTransport:
         return self._user
 
     def machine(self, name: str, queue: str = "default") -> Machine:
-        """Return everything that is published."""
+        """Return the published state."""
         source = f"{self.name}: resources/full.json"
         listed, _ = self._pages("resources/full.json", {})
         resources = resources_of(listed, source)
@@ -148,7 +148,7 @@ class RestTransport:
         return Machine(name, now, resources, found, user, usage)
 
     def _asker(self) -> str:
-        """Return the user that it acts as, empty also if the API does not say: reading needs no name."""
+        """Return the user as which it acts, also empty if the API does not say: reading needs no name."""
         try:
             return self.user
         except (Unauthorized, Forbidden, NotFound):
@@ -156,7 +156,7 @@ class RestTransport:
             return ""
 
     def _usage(self, now: int) -> Usage | None:
-        """Return what users have used in the window of a fair share, of all queues; None where the API is older."""
+        """Return the use by users in the window of a fair share, of all queues; None for an older API."""
         span = {"from": str(now - WINDOW_SECONDS + DAY), "to": str(now)}  # by ends of days, and by their starts
         try:
             listed, _ = self._pages("accounting.json", span)
@@ -178,7 +178,7 @@ class RestTransport:
         return tuple(job for job in jobs_of(listed, f"{self.name}: jobs/details.json") if job.active)
 
     def ended_jobs(self, count: int) -> tuple[Job, ...]:
-        """Return the jobs of the highest numbers that have ended lately."""
+        """Return the recently ended jobs with the highest numbers."""
         if count < 1:
             return ()
         query = {"state": ENDED, "from": str(int(time.time()) - MEMORY_SECONDS)}
@@ -220,7 +220,7 @@ class RestTransport:
         raise Unclear(complaint_of(said), over=200 <= status < 300)
 
     def cancel(self, id: int) -> None:
-        """Ask for the end of a job; it comes a moment later."""
+        """Request the end of a job; it comes a moment later."""
         answer = self._send("DELETE", f"jobs/{id}.json", asks=True)
         if 200 <= answer.status_code < 300:
             return
@@ -242,7 +242,7 @@ class RestTransport:
     def _pages(
         self, path: str, query: Mapping[str, str], offset: int = 0
     ) -> tuple[list[Mapping[str, Any]], int | None]:
-        """Return the objects of all pages, and when the first was asked."""
+        """Return the objects of all pages, and the time of the first query."""
         found: dict[object, Mapping[str, Any]] = {}
         asked: int | None = None
         ends, most = time.monotonic() + self.timeout, MOST_ANSWER_BYTES
@@ -255,7 +255,7 @@ class RestTransport:
             if not all(isinstance(record.get("id"), int | None) for record in records):
                 raise Unreachable(f"{self.name}: {path} has invalid numbers; is it the REST API of OAR?")
             places = itertools.count(offset)
-            keyed = [(record.get("id"), next(places)) for record in records]  # the list may move between two pages
+            keyed = [(record.get("id"), next(places)) for record in records]  # the list may change between two pages
             found |= {place if id is None else str(id): one for (id, place), one in zip(keyed, records, strict=True)}
             offset += len(records)
             if not records or offset >= total:
@@ -265,7 +265,7 @@ class RestTransport:
     def _page(
         self, path: str, query: Mapping[str, str], ends: float = math.inf, most: int = MOST_ANSWER_BYTES
     ) -> tuple[list[Mapping[str, Any]], int, int | None, int]:
-        """Return the objects of a page, how many there are in all, when it was asked, and its bytes."""
+        """Return the objects of a page, the total number, the time of the query, and its bytes."""
         asked = f"{path}?{urlencode({**query, 'structure': 'simple'}, safe=':,')}"
         answer = self._answered(self._send("GET", asked, asks=True, ends=ends, most=most))
         source = f"{self.name}: {path}"
@@ -294,11 +294,11 @@ class RestTransport:
         Parameters
         ----------
         asks
-            It makes nothing.
+            Whether it changes nothing.
         ends
-            Instant of the monotonic clock by which it must have been answered, where that is before the timeout.
+            Instant of the monotonic clock by which it must be answered, if that is before the timeout.
         most
-            Bytes that its answer may have.
+            Largest size of its answer in bytes.
         """
         import requests
 
@@ -316,7 +316,7 @@ class RestTransport:
         except requests.Timeout:
             problem = f"{where} has not answered for {self._timeout:g} s (`timeout` in its table)"
         except (requests.RequestException, OSError) as error:
-            if never_made(error) or type(error) is OSError:  # so requests says that certificates cannot be read
+            if never_made(error) or type(error) is OSError:  # requests raises this for unreadable certificates
                 raise NotSent(f"{where} cannot be reached ({words_of(error)})") from None
             problem = f"{where}: the connection was lost ({words_of(error)})"
         raise Unreachable(problem) if asks else Unclear(problem)
@@ -333,7 +333,7 @@ class RestTransport:
         return "put name and password into ~/.netrc, or name a token_file, or an ident if the API trusts that"
 
     def _refusal(self, status: int, words: str) -> Exception:
-        """Return the error that an answer is."""
+        """Return the error for an answer."""
         said = complaint_of(words) or f"HTTP {status}"
         if status == 401:
             return Unauthorized(f"{self.name}: {said}; {self._hint}")
@@ -345,7 +345,7 @@ class RestTransport:
 
 
 def _content(answer: Answer) -> tuple[Any, str]:
-    """Return an answer, and what it says to a person if it is an error of OAR's; neither need be there."""
+    """Return an answer, and its message if it is an error of OAR; both may be missing."""
     try:
         content = parsed(answer.text, "")
     except Unreachable:

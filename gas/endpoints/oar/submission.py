@@ -1,7 +1,7 @@
-"""From what is to run to a request of oarsub's or of the REST API's, of one shape or of several.
+"""Turns a job into a request of oarsub or of the REST API, with one shape or several.
 
-Where OAR is given several shapes it decides for one, at every pass of its scheduler anew until the job starts. Which
-one it was, the job learns when it starts: from the list of its resources, that OAR leaves for it in a file.
+If OAR receives several shapes, it chooses one, anew at every pass of its scheduler until the job starts. The job learns
+the shape when it starts: from the list of its resources, which OAR puts into a file for it.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ OWN_OPTIONS = frozenset(
     {"array", "array-param-file", "connect", "directory", "dumper", "help", "interactive", "json", "name",
      "reservation", "resource", "resubmit", "scanscript", "version", "xml", "yaml"}
 )  # fmt: skip
-"""Options of oarsub by which a job would not be the one that was planned, or not be found again."""
+"""Options of oarsub that would change the planned job, or prevent finding it again."""
 
 OWN_KEYS = {"property": "properties", "queue": "queue"}
-"""Options that plans depend on, and the keys of the endpoint's table that they are given by."""
+"""Options that affect plans, with the keys of the endpoint's table for them."""
 
 _UNSAFE = re.compile(r'["$`\\!\n\r\0]|~/')
-"""What the REST API's own shells would read as something else on the way to oarsub."""
+"""Characters that the REST API's own shells would interpret on the way to oarsub."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How much for how long: so many units for so many seconds."""
+    """A number of units and a number of seconds."""
 
     processors: int
     walltime: int
@@ -48,20 +48,20 @@ class Shape:
 
 @dataclass(frozen=True)
 class Batch:
-    """A job as it is submitted, whatever the transport.
+    """A job as it is submitted, with any transport.
 
     Attributes
     ----------
     name
         The job's name with its tag.
     command
-        What the user's shell runs, in one line.
+        The command line for the user's shell.
     shapes
         Of several, OAR takes the one that ends first.
     resource
-        What the processors of the shapes are.
+        The unit of the shapes' processors.
     options
-        Further options of oarsub by their long names without dashes; None for those that take no value.
+        Further options of oarsub by their long names without dashes; None for those without a value.
     """
 
     name: str
@@ -78,7 +78,7 @@ def options_from(words: Iterable[str], where: str) -> tuple[tuple[str, str | Non
     Raises
     ------
     BadInput
-        It is not a long option, or one that Gas sets.
+        A word is not a long option, or is one that Gas sets.
     """
     options = []
     for name, value in long_options(words, where, "oarsub", "--project=abc"):
@@ -99,12 +99,12 @@ def batch_of(
     options: tuple[tuple[str, str | None], ...] = (),
     moldable: bool = False,
 ) -> Batch:
-    """Return the job that runs a command on what was chosen, or nothing for `run_time` seconds.
+    """Return the job that runs a command in the chosen shape, or only waits for `run_time` seconds.
 
     Parameters
     ----------
     moldable
-        Ask for all shapes, the chosen one first. Then the placeholders in the command stand for what OAR has decided.
+        Whether to request all shapes, the chosen one first. Placeholders in the command then stand for OAR's choice.
     """
     if request.not_before is not None:
         raise BadInput("OAR cannot delay a job until a given time; leave --not-before out, or submit later")
@@ -122,14 +122,14 @@ def batch_of(
 
 
 def name_beside_tag(name: str) -> str:
-    """Return a job's name, cut so that it has room for a tag."""
+    """Return a job's name, cut to leave room for a tag."""
     return checked_name(name)[: LONGEST_NAME - len(tag_of("")) - 1]
 
 
 def _deciding_command(words: Iterable[str], environment: Mapping[str, str], resource: str) -> str:
-    """Return a command that first finds out how many units it has got.
+    """Return a command that first determines how many units it has.
 
-    OAR_RESOURCE_PROPERTIES_FILE has a line for each resource, in which only its number is not named.
+    OAR_RESOURCE_PROPERTIES_FILE has a line per resource, without its number.
     """
     hierarchy = Hierarchy.of(resource)
     key = property_of(hierarchy.name)
@@ -151,7 +151,7 @@ def _deciding_command(words: Iterable[str], environment: Mapping[str, str], reso
 
 
 def resource_text(batch: Batch, shape: Shape) -> str:
-    """Return a shape as oarsub's ``-l`` takes it."""
+    """Return a shape as in oarsub's ``-l``."""
     hours, minutes, seconds = shape.walltime // 3600, shape.walltime // 60 % 60, shape.walltime % 60
     asked = Hierarchy.of(batch.resource).text(shape.processors)
     return f"{asked},walltime={hours}:{minutes:02}:{seconds:02}"
@@ -169,15 +169,15 @@ def arguments_of(batch: Batch) -> list[str]:
 
 
 def body_of(batch: Batch) -> dict[str, Any]:
-    """Return what ``POST jobs.json`` is given.
+    """Return the body of ``POST jobs.json``.
 
-    The API writes it into the words of two shells. A command that they would change goes over in base64; anything else
-    that they would change is refused.
+    The API passes it through two shells. A command that they would change is sent in base64; anything else that they
+    would change is refused.
 
     Raises
     ------
     BadInput
-        A name, a directory or an option cannot go over.
+        A name, a directory or an option cannot be sent.
     """
     command = batch.command
     if _UNSAFE.search(command):
@@ -198,5 +198,5 @@ def body_of(batch: Batch) -> dict[str, Any]:
 
 
 def _alone(command: str) -> str:
-    """Return a script of one command, which does not take the rest of the script for its input."""
+    """Return a script with one command, which does not read the rest of the script as its input."""
     return f"{{ {command}\n}} </dev/null\n"

@@ -1,8 +1,8 @@
-"""In which order users of the same karma come: not said anywhere, but seen in the plan.
+"""The order of users with the same karma: it is not published, but the plan shows it.
 
-OAR plans the jobs of one such user after those of the other. A job that could start sooner, on the very resources that
-it is planned on, if another user's jobs were not there, comes after that user's. So the first is the user whose jobs
-could not; the next is the one whose jobs could not when the first's are there, and so on.
+OAR plans the jobs of one such user after those of the other. If a job could start sooner, on the very resources that it
+is planned on, without another user's jobs, it comes after that user's. So the first user is the one whose jobs could
+not; the next is the one whose jobs could not with those of the first, and so on.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gas.endpoints.oar.machine import Job
 __all__ = ["users_in_order"]
 
 MOST_JOBS = 400
-"""With more of them, looking for the order would take seconds."""
+"""With more of them, finding the order would take seconds."""
 
 SOONER_SECONDS = 60
-"""A job could start sooner if it could by more than this."""
+"""Only a difference of more than this counts as sooner."""
 
 
 def users_in_order(tied: Iterable[Job], before: Iterable[Job], now: int, chart: Chart) -> list[set[str]]:
-    """Return the users of waiting jobs in the order in which these were planned: in sets where that is not known.
+    """Return the users of waiting jobs in planning order; users in the same set have an unknown order.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _take(taken: defaultdict[int, list[Span]], job: Job, now: int, chart: Chart)
 
 
 def _waits_for_others(jobs: Iterable[Job], taken: defaultdict[int, list[Span]], now: int, chart: Chart) -> bool:
-    """Whether one of a user's jobs could start sooner where it is planned, if only what is taken were in its way."""
+    """Whether one of a user's jobs could start sooner on its planned resources if only `taken` were in its way."""
     own: defaultdict[int, list[Span]] = defaultdict(list)
     for job in jobs:
         if job.expected is not None and job.walltime is not None and job.resources:
@@ -73,7 +73,7 @@ def _waits_for_others(jobs: Iterable[Job], taken: defaultdict[int, list[Span]], 
 
 
 def _earliest(resources: list[tuple[Span, ...]], seconds: int, now: int, last: int) -> int:
-    """Return when all of some resources are free for so long for the first time; `last` if not before."""
+    """Return the first instant at which all of some resources are free for so long; `last` if not before."""
     for start in sorted({now} | {end for spans in resources for _, end in spans if now < end < last}):
         if all(end <= start or begin >= start + seconds for spans in resources for begin, end in spans):
             return start

@@ -1,4 +1,4 @@
-"""How one speaks to an OAR: what each transport can do besides sending (`gas.endpoints.sending`)."""
+"""The interface of transports to an OAR, beyond sending (`gas.endpoints.sending`)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["NO_DATABASE", "Transport"]
 
 
 NO_DATABASE = re.compile(r"DB connection error|[Cc]annot connect to (the )?database|could not connect to server")
-"""What commands say that reached no server; oarsub has then made nothing."""
+"""Messages of commands that reached no server; oarsub has then created nothing."""
 
 
 class Transport(SendingTransport[Batch], Protocol):
     """One way to speak to one OAR."""
 
     def machine(self, name: str, queue: str = "default") -> Machine:
-        """Return everything that is published; `name` is what the user calls it, `queue` is where jobs will go."""
+        """Return the published state; `name` is its name for the user, `queue` is that of future jobs."""
 
     def preview(self, batch: Batch) -> str:
-        """Return what would be sent to submit a job, for a person."""
+        """Return the submission of a job as text for a person."""
 
     def job(self, id: int) -> Job | None:
         """Return a job, also one that has ended; None if there is none."""
