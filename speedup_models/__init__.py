@@ -1,4 +1,4 @@
-"""How long an application runs on n processors, and which n it accepts.
+"""Execution time of an application on n processors, and the n that it accepts.
 
 ===================  ===================================================================================
 `model`              the interface of all models; t(p) in whole seconds; sizes with their layouts over nodes

@@ -41,7 +41,7 @@ class Amdahl(SpeedupModel):
         return f"Amdahl serial fraction {self.serial_fraction:.6g}"
 
     def seconds(self, processors: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the execution time in seconds on each count; a count below 1 is refused."""
+        """Return the execution time in seconds on each count; raise for a count below 1."""
         n = processor_counts(processors)
         return np.asarray(self.sequential_time * (self.serial_fraction + (1 - self.serial_fraction) / n))
 

@@ -16,7 +16,7 @@ __all__ = ["KNOWN", "Column", "Each", "Role", "column", "problem"]
 
 Role = Literal["size", "nodes", "per_node", "batch", "local_batch", "accumulation", "type", "time", "unused"]
 Each = Literal["run", "step", "sample"]
-"""Of what a time is."""
+"""What a time measures."""
 
 
 class Column(NamedTuple):
@@ -25,11 +25,11 @@ class Column(NamedTuple):
     Attributes
     ----------
     unit
-        What sizes count, or what nodes have so many of.
+        The unit that sizes count, or of which nodes have a number.
     factor
-        Seconds of a value of 1; of a rate, the seconds in which it is 1.
+        Seconds per value of 1; for a rate, the period in seconds of one unit of it.
     rate
-        Values are so many in a time, not times.
+        Whether values are numbers per time, not times.
     """
 
     name: str
@@ -81,7 +81,9 @@ COUNTED: Final[dict[str, Each]] = {
     **dict.fromkeys(("sample", "samples", "image", "images", "img", "imgs", "token", "tokens", "sentence"), "sample"),
     **dict.fromkeys(("sentences", "sequence", "sequences", "seqs", "example", "examples", "ns"), "sample"),
 }  # fmt: skip
-"""What rates count, and times are of: steps, or samples of which steps take many (nanoseconds of a simulation too)."""
+"""What rates count and times are for: steps, or samples, many of which make a step (also nanoseconds of a
+simulation).
+"""
 
 AMBIGUOUS: Final = {
     "batch": "whether samples of a step are those of all GPUs or of each; call it global_batch or local_batch",

@@ -1,12 +1,12 @@
-"""Which processor counts an application accepts.
+"""The processor counts that an application accepts.
 
 A count n is accepted if it lies within [minimum, maximum] and is of the right kind::
 
     any             every count          perfect-square  1, 4, 9, 16, ...
     power-of-two    1, 2, 4, 8, ...      multiple        m, 2m, 3m, ...        list   the sizes named
 
-Members of each kind are numbered in ascending order (2**i, i*i, i*m, the i-th of the list), so how many there are
-within some bounds, and which is the first, is arithmetic; only `allowed` makes an array.
+Members of each kind are numbered in ascending order (2**i, i*i, i*m, the i-th of the list), so the number of members
+within bounds, and the first one, are arithmetic; only `allowed` makes an array.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Kind = Literal["any", "power-of-two", "perfect-square", "multiple", "list"]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 MOST_PROCESSORS: Final = 2**31
-"""No machine has more."""
+"""Larger than any machine."""
 
 MOST_COUNTS: Final = 2**24
-"""`allowed` makes no array of more counts (128 MiB)."""
+"""Largest number of counts for which `allowed` makes an array (128 MiB)."""
 
 
 class ConstraintError(ModelError):
@@ -53,7 +53,7 @@ class Constraint:
     Attributes
     ----------
     minimum, maximum
-        Bounds, both included; None stands for the size of the machine.
+        Bounds, both included; a maximum of None is the size of the machine.
     multiple
         The number of which the counts are multiples; for the kind "multiple" only.
     sizes
@@ -62,7 +62,7 @@ class Constraint:
     Raises
     ------
     ConstraintError
-        On construction, if no count is left or the parts do not fit together.
+        No count is left, or the parts contradict each other.
     """
 
     kind: Kind
@@ -97,7 +97,7 @@ class Constraint:
     def allowed(self, machine: int) -> NDArray[np.int64]:
         """Return the accepted counts on a machine with this many processors, ascending; possibly none.
 
-        All are laid out in memory, 8 bytes each; more than `MOST_COUNTS` are refused.
+        All are in memory, 8 bytes each; more than `MOST_COUNTS` raise an error.
         """
         how_many = self._how_many(machine)
         if how_many > MOST_COUNTS:
@@ -160,7 +160,7 @@ class Constraint:
         return max(0, last - first + 1)
 
     def _nearest_counts(self) -> str:
-        """Return the way out of an empty constraint: the accepted counts on both sides of its bounds."""
+        """Return the advice for an empty constraint: the accepted counts on both sides of its bounds."""
         ways = []
         below = self._members(1, self.minimum - 1) if self.minimum > 1 else None
         upper = MOST_PROCESSORS if self.maximum is None else self.maximum
@@ -172,7 +172,7 @@ class Constraint:
         return " or ".join(ways) or "choose another constraint"
 
     def _members(self, low: int, high: int) -> tuple[int, int] | None:
-        """Return the first and the last member of the kind within [low, high], whatever the constraint's bounds."""
+        """Return the first and the last member of the kind within [low, high], ignoring the constraint's bounds."""
         first, last = self._numbers(low, high)
         if last < first:
             return None
@@ -187,12 +187,12 @@ class Constraint:
 
 
 def constraint_from_table(fields: Fields) -> Constraint:
-    """Return the constraint that an application file's [processors] table describes.
+    """Return the constraint of an application file's [processors] table.
 
     Raises
     ------
     FieldError
-        A key is unknown or cannot be used, or no count is left.
+        A key is unknown or invalid, or no count is left.
     """
     kind: Kind = fields.text("constraint", "any", choices=KINDS)
     limits = {"minimum": 1, "maximum": MOST_PROCESSORS}
@@ -218,7 +218,7 @@ def constraint_from_table(fields: Fields) -> Constraint:
 
 
 def _count(name: str, value: object) -> int:
-    """Return a count as an int, refused if it is none."""
+    """Return a count as an int; raise if it is not one."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise ConstraintError(f"{name}: {shown(value)} is not a whole number")
     if not 1 <= value <= MOST_PROCESSORS:

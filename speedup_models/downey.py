@@ -1,7 +1,7 @@
 """Downey's model: speed-up from the average A and the variance sigma of the application's parallelism.
 
-A program is seen as a parallelism profile: how many processors it could use, over time, had it all it wants. A is
-the average of that parallelism and its variance is sigma (A - 1)**2, so sigma is about the *squared* coefficient of
+A program has a parallelism profile: the number of processors that it could use, over time, without a limit. A is the
+average of that parallelism and its variance is sigma (A - 1)**2, so sigma is about the *squared* coefficient of
 variation. sigma = 0 is S = min(n, A); for sigma towards infinity S tends to n A / (n + A - 1).
 """
 
@@ -20,7 +20,7 @@ from speedup_models.model import ModelError, SpeedupModel
 __all__ = ["Downey", "downey_from_fields", "speedup"]
 
 LARGEST: Final = 2**53
-"""`Downey.largest_useful_size` goes no further."""
+"""Upper limit of `Downey.largest_useful_size`."""
 
 
 def speedup(processors: ArrayLike, parallelism: ArrayLike, sigma: ArrayLike) -> NDArray[np.float64]:
@@ -38,7 +38,7 @@ def speedup(processors: ArrayLike, parallelism: ArrayLike, sigma: ArrayLike) -> 
     Raises
     ------
     ModelError
-        Something lies outside of the model.
+        An argument is outside of the model.
 
     Notes
     -----
@@ -63,14 +63,14 @@ def speedup(processors: ArrayLike, parallelism: ArrayLike, sigma: ArrayLike) -> 
         if not (np.isfinite(array) & (array >= least)).all():
             bad = array[~(np.isfinite(array) & (array >= least))].flat[0]
             raise ModelError(f"Downey's model: {what} = {bad:g} is not a finite number of at least {least:g}")
-    with np.errstate(over="ignore"):  # a bound of infinity is never reached, which is right
+    with np.errstate(over="ignore"):  # a bound of infinity is never reached, as it should be
         low = s <= 1
         linear = n / (1 + np.where(low, s / 2, s / (1 + s)) * ((n - 1) / a))
         bent = n / (s * (1 - 0.5 / a) + (n / a) * (1 - np.minimum(s, 1.0) / 2))
         # 2A-1 and A + sigma(A-1) are the same for sigma = 1.
         full = n >= a + np.maximum(s, 1.0) * (a - 1)
     result = np.where(full, a, np.where(low & (n > a), bent, linear))
-    # True of the formulas; here it takes off the last digit's noise.
+    # True of the formulas; here it removes noise in the last digit.
     return np.minimum(result, np.minimum(n, a))
 
 
@@ -107,7 +107,7 @@ class Downey(SpeedupModel):
         L is S(n) times the observed time; with `whole`, rounded up to whole seconds as in the simulator of Cirne
         and Berman, who also round each L / S(n) up (as `execution_times` does).
         """
-        cls(seconds, A, sigma)  # refuses what cannot be used
+        cls(seconds, A, sigma)  # raises for invalid parameters
         work = float(speedup(processors, A, sigma)) * seconds
         return cls(float(max(1, math.ceil(work))) if whole else work, A, sigma)
 
@@ -125,7 +125,7 @@ class Downey(SpeedupModel):
         return math.ceil(round(bound, 6))
 
     def seconds(self, processors: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the execution time in seconds on each count; a count below 1 is refused."""
+        """Return the execution time in seconds on each count; raise for a count below 1."""
         return np.asarray(self.sequential_time / speedup(processors, self.A, self.sigma))
 
 

@@ -9,10 +9,10 @@ from typing import Final
 __all__ = ["COVERAGE", "POOR", "Estimate", "percent"]
 
 COVERAGE: Final = 0.95
-"""Of intervals and bands."""
+"""Coverage of intervals and bands."""
 
 POOR: Final = 0.15
-"""Typical relative error, of a fit or at sizes left out of it, from which a model is not to be used."""
+"""Typical relative error, of a fit or at left-out sizes, from which on a model is not usable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Amdahl's law and Downey's model in the form of a least-squares search.
 
-The fit is to the logarithm of time. For given shape parameters (the serial fraction; A and sigma) the best
-sequential time is then a mean, so only the shape is searched for. Least squares needs no more of the timings than
-their mean log time on each distinct count and how many there are.
+The fit is to the logarithm of time. For given shape parameters (the serial fraction; A and sigma) the best sequential
+time is then a mean, so only the shape is searched. Of the timings, least squares needs only the mean log time on each
+distinct count, and their number.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ Array = NDArray[np.float64]
 ModelName = Literal["amdahl", "downey"]
 
 RESOLUTION: Final = 1e-6
-"""Relative error below which a timing is taken as exact, so that two perfect fits are equally good."""
+"""Relative error below which a timing counts as exact, so that two perfect fits are equally good."""
 
 LARGEST_SIGMA: Final = 100.0
-"""Where the search for sigma ends; speed-ups are within 1% of those of infinite sigma there."""
+"""End of the search for sigma; speed-ups there are within 1% of those of infinite sigma."""
 
 RIDGE: Final = 1.01
 """Sums of squares within this factor fit about equally well."""
 
 FEW_COUNTS: Final = 30
-"""With more distinct counts none of them bends the sum of squares by much."""
+"""With more distinct counts, none of them bends the sum of squares much."""
 
 MANY_COUNTS: Final = 100
-"""With more, samples of the bootstrap lie next to the fit, and are searched from there only: they take long enough."""
+"""With more, samples of the bootstrap are close to the fit, and are searched from there only, to save time."""
 
 HORIZON: Final = 100
-"""The search for A ends at so many times the largest measured count."""
+"""The search for A ends at this multiple of the largest measured count."""
 
 
 class Search(NamedTuple):
@@ -58,14 +58,14 @@ class Search(NamedTuple):
 
 
 FINE: Final = Search(1e-10, 60)
-"""Where a model fits, it ends after some ten steps; where nothing does, it creeps through long flat valleys."""
+"""If a model fits, it ends after some ten steps; otherwise it creeps through long flat valleys."""
 
 ROUGH: Final = Search(1e-6, 20)
-"""For one of hundreds of bootstrap samples, of which only percentiles are read."""
+"""For one of hundreds of bootstrap samples, of which only percentiles are used."""
 
 
 class Groups(NamedTuple):
-    """Timings by distinct count, ascending: n, mean log time, how many timings."""
+    """Timings by distinct count, ascending: n, mean log time, number of timings."""
 
     n: Array
     log_time: Array
@@ -145,9 +145,9 @@ FAMILIES: Final[dict[ModelName, Family]] = {
 def ladder(family: Family, groups: Groups, steps: int, around: Array | None = None) -> tuple[Array, Array]:
     """Return points at fixed steps of the first coordinate, each the best in the second, and their squares.
 
-    The steps span the whole space or, with `around`, 0.2 of log A to both sides of that point. There are more where a
-    count equals A or 2A-1: the sum of squares bends there, so it has many shallow valleys. The best w is found by
-    looking at 33 values and then, four times, more closely around the best of them.
+    The steps span the whole space or, with `around`, 0.2 of log A on both sides of that point. Steps are added where a
+    count equals A or 2A-1: the sum of squares bends there, so it has many shallow valleys. The best w is found from 33
+    values and then, four times, from closer ones around the best of them.
     """
     if family.name == "amdahl":
         points = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, steps)])[:, np.newaxis]
@@ -171,11 +171,11 @@ def ladder(family: Family, groups: Groups, steps: int, around: Array | None = No
 
 
 def solve(family: Family, groups: Groups, start: Array | None = None) -> Array:
-    """Return the best point: local searches from the lowest valleys of the ladder, then again nearer to the best.
+    """Return the best point: local searches from the lowest valleys of the ladder, then again closer to the best.
 
-    With a `start` (the solution of much the same problem) only that and the lowest valley are tried, for speed. Of
-    points that fit equally well it is, for Downey's model, the one with the largest A: that claims no levelling-off
-    which the timings do not show.
+    With a `start` (the solution of a similar problem) only this and the lowest valley are tried, for speed. Of equally
+    good points it is, for Downey's model, the one with the largest A, which claims no levelling-off that the timings do
+    not show.
     """
     if start is not None and len(groups.n) > MANY_COUNTS:
         return _best(family, groups, [start], ROUGH)
@@ -194,14 +194,14 @@ def solve(family: Family, groups: Groups, start: Array | None = None) -> Array:
 
 
 def _valleys(squares: Array) -> NDArray[np.int64]:
-    """Return where the squares fall no further to either side, the least first; the first place of a flat stretch."""
+    """Return the local minima of the squares, the least first; the first index of a flat stretch."""
     padded = np.pad(squares, 1, constant_values=np.inf)
     found = np.flatnonzero((squares < padded[:-2] * (1 - 1e-9)) & (squares <= padded[2:] * (1 + 1e-9)))
     return found[np.argsort(squares[found], kind="stable")]
 
 
 def _best(family: Family, groups: Groups, starts: list[Array], search: Search = FINE) -> Array:
-    """Return the best of some points and of what local searches from them find."""
+    """Return the best of some points and of the results of local searches from them."""
     from scipy.optimize import least_squares
 
     upper = family.upper(groups)
@@ -216,11 +216,11 @@ def _best(family: Family, groups: Groups, starts: list[Array], search: Search = 
             gtol=search.tolerance / 100,
             max_nfev=search.steps,
         )
-        # A local search stays inside of its bounds, while the best may lie on one of them.
+        # A local search stays inside its bounds, but the best may be on one of them.
         found += [result.x, point]
     sums = np.array([float(family.squares(groups, point)) for point in found])
     if family.name == "amdahl":
         return found[int(sums.argmin())]
     equal = sums <= sums.min() * (1 + 1e-6) + groups.resolved
     best = max((point for point, same in zip(found, equal, strict=True) if same), key=lambda point: float(point[0]))
-    return np.where(best < 1e-8, 0.0, best)  # what a search calls zero
+    return np.where(best < 1e-8, 0.0, best)  # zero within the search's tolerance

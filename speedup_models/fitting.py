@@ -2,10 +2,10 @@
 
 - Errors of timings are relative, so the fit is least squares on the logarithm of time (`families`).
 - The models are compared by AICc, which charges for parameters, and by predicting each processor count from the others.
-- Intervals are percentiles of a residual bootstrap: the counts were chosen, so they stay, and the fit's relative
-  errors are dealt out anew. (Drawing whole timings instead would often leave too few distinct counts.)
-- Where every measured n is at most A, Downey's speed-up depends on A and sigma through one ratio only and *is*
-  Amdahl's law. The timings then fix neither. No bootstrap shows that, so it is looked for along A.
+- Intervals are percentiles of a residual bootstrap: the counts were chosen, so they stay fixed, and the fit's relative
+  errors are redistributed. (Drawing whole timings instead would often leave too few distinct counts.)
+- If every measured n is at most A, Downey's speed-up depends on A and sigma through one ratio only and *is* Amdahl's
+  law. The timings then determine neither. No bootstrap shows that, so it is tested along A.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ DECISIVE: Final = 2.0
 """Models whose AICc differs by less cannot be distinguished (Burnham and Anderson's rule of thumb)."""
 
 FEWEST_COUNTS: Final = 3
-"""A curve of fewer distinct counts has no shape."""
+"""With fewer distinct counts, a curve has no shape."""
 
 ENOUGH_COUNTS: Final = 5
-"""Two more than Downey's parameters: with fewer distinct counts too little is left to judge a shape by."""
+"""Two more than Downey's parameters: with fewer distinct counts too little is left to judge a shape."""
 
 ENOUGH_TIMINGS: Final = 8
-"""Twice Downey's parameters, the scatter being one. With fewer, the correction in AICc outweighs the data."""
+"""Twice Downey's parameters, counting the scatter as one. With fewer, the correction in AICc outweighs the data."""
 
 CLEARLY: Final = 0.9
-"""Errors of prediction within this factor are alike."""
+"""Errors of prediction within this factor count as equal."""
 
 WIDE: Final = 4
-"""An interval of A that spans such a factor fixes nothing."""
+"""An interval of A that spans this factor determines nothing."""
 
 MOST_FOLDS: Final = 20
-"""Up to here each distinct count is left out by itself in cross-validation; beyond, every 20th together."""
+"""Up to this number each distinct count is left out alone in cross-validation; beyond it, every 20th together."""
 
 FEW_FOLDS: Final = 5
-"""For more than `MANY_COUNTS`, of which each takes its time."""
+"""For more than `MANY_COUNTS`, each of which takes time."""
 
 MOST_COUNTS: Final = 1_000
-"""Distinct ones; some ten have a shape."""
+"""Most distinct counts; some ten have a shape."""
 
 MOST_SAMPLES: Final = 100_000
 
@@ -82,10 +82,10 @@ class ModelFit:
     aicc
         Akaike's criterion with the small-sample correction; None if there are too few timings for it.
     cv_error
-        Mean relative error of predicting the times on each processor count from those on the others; None if those
-        would not determine the model.
+        Mean relative error of predicting the times on each processor count from all others; None if these would not
+        determine the model.
     identifiable
-        False if quite other parameters would fit as well.
+        False if very different parameters would fit as well.
     samples
         Parameters of each bootstrap sample, shape (samples, parameters); possibly none.
     """
@@ -114,7 +114,7 @@ class ModelFit:
         return np.asarray(self._seconds(values, processors)[0])
 
     def band(self, processors: ArrayLike) -> tuple[Array, Array] | None:
-        """Return the bootstrap's least and largest seconds on each real n, percentiles; None without samples."""
+        """Return percentiles of the bootstrap's seconds on each real n, low and high; None without samples."""
         if not len(self.samples):
             return None
         bounds = np.quantile(self._seconds(self.samples, processors), _tails(), axis=0)
@@ -132,13 +132,13 @@ class FitReport:
     Attributes
     ----------
     better
-        The model to use; the simpler one where the timings do not decide.
+        The model to use; the simpler one if the timings do not decide.
     decided
         Whether the timings distinguish the models.
     verdict
-        Which and why, in a sentence or two.
+        The better model and the reason, in a sentence or two.
     warnings
-        What else to know before relying on the better model.
+        Further warnings about the better model.
     """
 
     timings: Timings
@@ -182,14 +182,14 @@ def fit(
     processors, seconds
         One timing each; a count may be timed more than once. Their order does not matter.
     bootstrap
-        Samples behind the intervals; 0 for none.
+        Number of samples for the intervals; 0 for none.
     unit
-        What the sizes count.
+        The unit of the sizes.
 
     Raises
     ------
     ModelError
-        Fewer than 3 distinct counts, different lengths, or a count or time that cannot be one.
+        Fewer than 3 distinct counts, different lengths, or an invalid count or time.
     """
     if seed < 0:
         raise ModelError(f"seed {seed} is below 0, the minimum")
@@ -224,7 +224,7 @@ def _fitted(family: Family, timings: Timings, groups: Groups, rng: np.random.Gen
     squares = max(float(residuals @ residuals), groups.resolved)
     samples = np.empty((0, 1 + len(family.parameters)))
     if bootstrap and free > 0:
-        # Fitting takes part of the scatter away; this gives it back.
+        # The fit absorbs a part of the scatter; this restores it.
         scatter = residuals * math.sqrt(how_many / free)
         drawn = expected + rng.choice(scatter, size=(bootstrap, how_many))
         resampled = (Groups.of(timings.processors, row) for row in drawn)
@@ -248,7 +248,7 @@ def _parameters(family: Family, groups: Groups, point: Array) -> Array:
 
 
 def _aicc(squares: float, how_many: int, parameters: int) -> float | None:
-    """Return AICc of normal errors; the parameters include their variance."""
+    """Return AICc for normal errors; the number of parameters includes their variance."""
     left = how_many - parameters - 1
     if left <= 0:
         return None
@@ -281,8 +281,8 @@ def _intervals(
 ) -> tuple[list[tuple[float | None, float | None]], bool]:
     """Return each parameter's interval, and whether the timings fix the parameters.
 
-    An interval spans the bootstrap's percentiles, the estimate, and, for Downey's model, the ridge if it is a wide
-    one: all A that fit as well as the best. At the end of the search it has no end.
+    An interval spans the bootstrap's percentiles, the estimate, and, for Downey's model, the ridge if it is wide: all A
+    that fit as well as the best. If it reaches the end of the search, it is unbounded.
     """
     likely = values[np.newaxis]
     flat = False

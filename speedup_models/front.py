@@ -1,7 +1,7 @@
 """The front: the sizes worth requesting, by time and cost.
 
-A size is on the front if every faster one costs more. Of sizes whose times differ by little only the cheapest is kept,
-so that the front is short enough to choose from.
+A size is on the front if every faster one costs more. Of sizes with similar times only the cheapest is kept, so that
+the front is short enough to choose from.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Offer(NamedTuple):
     cost
         Size times seconds.
     speedup, efficiency
-        Against the smallest size that there was.
+        Relative to the smallest available size.
     """
 
     size: int

@@ -1,19 +1,19 @@
 """The goodput model of AdaptDL: the time to train a network, by the number of GPUs and of nodes.
 
 Source: Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning" (OSDI 2021), sections
-3.1 ("Modeling Statistical Efficiency") and 3.2 ("Modeling System Throughput"); parameters are called as in AdaptDL's
-`PerfParams`. With K GPUs, each of which works on m samples a step and accumulates s times before gradients are
+3.1 ("Modeling Statistical Efficiency") and 3.2 ("Modeling System Throughput"); parameters have the names of AdaptDL's
+`PerfParams`. With K GPUs, each of which processes m samples per step and accumulates s times before gradients are
 exchanged:
 
     compute     T_c = alpha_c + beta_c · m
     network     T_n = 0 on one GPU; alpha_r + beta_r · (K - 2) on one node; alpha_n + beta_n · (K - 2) on several
     step        T   = s · T_c + (T_c^gamma + T_n^gamma)^(1/gamma)
     batch       M   = K · m · (s + 1)
-    efficiency  E   = (noise + M0) / (noise + M), progress a sample brings, against the initial batch M0
+    efficiency  E   = (noise + M0) / (noise + M), progress per sample, relative to the initial batch M0
     goodput     G   = M / T · E
 
-A training takes `samples` / G seconds, at the batch with the largest goodput. Where the batch of each GPU is fixed, and
-that of a step grows with the GPUs (weak scaling), E is 1: the samples are those that are processed.
+A training takes `samples` / G seconds, at the batch with the largest goodput. If the batch per GPU is fixed, and that
+of a step grows with the GPUs (weak scaling), E is 1: `samples` counts processed samples.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from speedup_models.model import Layout, ModelError
 __all__ = ["LARGEST_BATCH", "Goodput", "Network", "Work", "goodput_from_fields"]
 
 BATCHES: Final = 64
-"""How many batches between the bounds are looked at, in equal ratios."""
+"""Number of batches between the bounds that are tried, in equal ratios."""
 
 LARGEST_BATCH: Final = 2**53
-"""Samples; batches are computed with as floating-point numbers, which count that far."""
+"""Samples; floating-point numbers count exactly up to here."""
 
 
 class Work(NamedTuple):
@@ -45,7 +45,7 @@ class Work(NamedTuple):
     local
         Samples on each GPU at a time.
     accumulated
-        How many times gradients are accumulated before they are exchanged; 0 for an exchange after each time.
+        Number of accumulations before gradients are exchanged; 0 for an exchange after each time.
     """
 
     nodes: NDArray[np.int64] | int
@@ -56,18 +56,18 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """The seven parameters of a step, in seconds but for `gamma`.
+    """The seven parameters of a step, in seconds except `gamma`.
 
     Attributes
     ----------
     alpha_c, beta_c
-        Computing: constant, and for each sample.
+        Computing: constant, and per sample.
     alpha_n, beta_n
-        Exchange between nodes: constant, and for each GPU beyond two; NaN if nothing is known of it.
+        Exchange between nodes: constant, and per GPU beyond two; NaN if unknown.
     alpha_r, beta_r
         The same within a node.
     gamma
-        From 1, where computing and exchange follow each other, to 10, where they overlap.
+        From 1, if computing and exchange are sequential, to 10, if they overlap.
     """
 
     alpha_c: float
@@ -115,7 +115,7 @@ class Network:
         return (self.alpha_c + self.beta_c * work.local) / speed, network
 
     def _overlapped(self, compute: NDArray[np.float64], network: NDArray[np.float64]) -> NDArray[np.float64]:
-        largest = np.maximum(compute, network)  # so that no power overflows
+        largest = np.maximum(compute, network)  # so that powers do not overflow
         sums = (compute / largest) ** self.gamma + (network / largest) ** self.gamma
         return np.asarray(largest * sums ** (1 / self.gamma))
 
@@ -127,19 +127,19 @@ class Goodput:
     Attributes
     ----------
     samples
-        How many samples it takes at the initial batch.
+        Number of samples of the training at the initial batch.
     batch
         The initial batch M0, in samples; also the smallest.
     largest_batch
-        The largest; equal to `batch` where it is fixed.
+        The largest; equal to `batch` if it is fixed.
     largest_local
-        The most samples that a GPU has memory for; more are accumulated. None for as many as there are.
+        Most samples that fit into a GPU's memory; more are accumulated. None for no limit.
     noise
-        Gradient noise scale in samples: from here on larger batches bring little.
+        Gradient noise scale in samples: larger batches bring little progress beyond it.
     speeds
-        By type of GPU, how many times as fast it computes; empty if any will do.
+        Relative computing speed by type of GPU; empty if the type does not matter.
     local_batch
-        Samples on each GPU, where that is what is fixed; then no other batch matters.
+        Samples per GPU, if that is fixed; then no other batch matters.
     """
 
     samples: float
@@ -191,14 +191,14 @@ class Goodput:
         return np.array([self._seconds(one) for one in layouts], np.float64)
 
     def best_batch(self, layout: Layout) -> tuple[int, float]:
-        """Return the batch with the largest goodput in a layout, and that goodput in samples a second.
+        """Return the batch with the largest goodput in a layout, and that goodput in samples per second.
 
-        The goodput is NaN over links that nothing is known of.
+        The goodput is NaN over unknown links.
 
         Raises
         ------
         ModelError
-            There are more GPUs than the largest batch has samples.
+            There are more GPUs than samples in the largest batch.
         """
         gpus = max(1, layout.nodes * max(1, layout.per_node))
         speed = self.speeds.get(layout.device, 1.0)
@@ -216,7 +216,7 @@ class Goodput:
         local = np.ceil(share / (accumulated + 1) - 1e-9)
         batches = gpus * local * (accumulated + 1)
         steps = self.network.step(Work(layout.nodes, gpus, local, accumulated), speed)
-        # What rounding up adds to a batch brings no progress: it stands in the time alone.
+        # Samples added by rounding up bring no progress; they only affect the time.
         efficiency = (self.noise + self.batch) / (self.noise + totals)
         goodput = totals / steps * efficiency
         best = int(np.argmax(goodput))
@@ -230,12 +230,12 @@ class Goodput:
 
 
 def goodput_from_fields(fields: Fields) -> Goodput:
-    """Return the model of a [speedup] table; the module's docstring says what its keys stand for."""
+    """Return the model of a [speedup] table; the module's docstring explains its keys."""
     local = fields.integer("local_batch", None, minimum=1, maximum=LARGEST_BATCH)
     batch = fields.integer("batch", minimum=1, maximum=LARGEST_BATCH) if local is None else local
     parameters = {name: fields.number(name, minimum=0) for name in ("alpha_c", "beta_c")}
     for kind in "nr":
-        # Of links that were not measured nothing is written; a layout over them has no time.
+        # A link that was not measured has no keys; a layout over it has no time.
         known = f"alpha_{kind}" in fields or f"beta_{kind}" in fields
         for name in (f"alpha_{kind}", f"beta_{kind}"):
             parameters[name] = fields.number(name, minimum=0) if known else float("nan")

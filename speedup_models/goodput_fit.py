@@ -1,11 +1,12 @@
-"""AdaptDL's throughput model fitted to times of a step, with intervals, and how well it predicts sizes left out.
+"""Fits AdaptDL's throughput model to step times, with intervals, and tests how well it predicts left-out sizes.
 
-- As in AdaptDL, least squares on the logarithm of the step's time, alpha and beta at least 0 and gamma from 1 to 10.
-  A parameter that the timings do not touch is not fitted: exchange between nodes where all ran on one node, beta where
-  only one number of GPUs exchanged, alpha_c where all GPUs had the same number of samples.
-- AdaptDL pulls gamma and beta towards small values. Nothing is pulled here: it would bias them.
-- Intervals are those of profile likelihood: all values of a parameter which, with the others at their best, fit not
-  clearly worse (F test). Unlike a bootstrap they are right at the bounds, where alpha, beta and gamma often lie.
+- As in AdaptDL, least squares on the logarithm of the step time, alpha and beta at least 0 and gamma from 1 to 10. A
+  parameter that does not affect the timings is not fitted: exchange between nodes if all ran on one node, beta if only
+  one number of GPUs exchanged, alpha_c if all GPUs had the same number of samples.
+- AdaptDL pulls gamma and beta towards small values. Here they are not pulled, which would bias them.
+- Intervals are those of profile likelihood: all values of a parameter which, with the others at their best, do not fit
+  significantly worse (F test). Unlike a bootstrap they are correct at the bounds, where alpha, beta and gamma often
+  are.
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ STARTS: Final = (1.02, 1.6, 3.0, 6.0)
 """Values of gamma from which the search begins."""
 
 STEPS: Final = 60
-"""After which a search ends where it is; it mostly takes ten."""
+"""Number of steps after which a search stops; it usually takes ten."""
 
 MOST_FOLDS: Final = 20
-"""Sizes that are left out, one at a time; of more these, spread over all."""
+"""Number of sizes that are left out, one at a time; if there are more, these are spread over all."""
 
 MOST_STEPS: Final = 10_000
-"""Measured steps; some hundred have a shape."""
+"""Most measured steps; some hundred have a shape."""
 
 FEWEST: Final = 3
 """Distinct measurements; fewer have no shape."""
 
 BEYOND: Final = 1e4
-"""An interval that reaches so many times the longest step has no end."""
+"""An interval that reaches this multiple of the longest step has no end."""
 
 RESOLUTION: Final = 1e-6
-"""Relative error below which a timing is taken as exact."""
+"""Relative error below which a timing counts as exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +61,14 @@ class GoodputFit:
     network
         The model; NaN for links that were not measured.
     parameters
-        The measured ones, by name; without an interval where the timings do not fix them.
+        The measured ones, by name; without an interval if the timings do not determine them.
     error
         Root mean square of the fit's relative errors.
     left_out
-        By number of GPUs, the mean relative error of predicting its steps from those on other numbers. One that the
-        others do not determine is missing.
+        By number of GPUs, the mean relative error of predicting its steps from all other numbers. Numbers that the
+        others do not determine are missing.
     notes
-        What the timings leave open.
+        What the timings do not determine.
     """
 
     work: Work
@@ -85,7 +86,7 @@ class GoodputFit:
 
     @property
     def fits(self) -> bool:
-        """Whether the model may be used: small errors, and sizes left out are predicted."""
+        """Whether the model is usable: its errors are small, also at left-out sizes."""
         return self.error < POOR and self.cv_error is not None and self.cv_error < POOR
 
     @property
@@ -111,7 +112,7 @@ def fit_goodput(work: Work, seconds: Array, *, intervals: bool = True) -> Goodpu
             f"{problem.distinct} distinct measurements of a step: a fit needs {FEWEST}; time it on more sizes"
         )
     point, squares = problem.solve(free)
-    point = np.where(point < 1e-9, 0.0, point)  # what a search calls zero
+    point = np.where(point < 1e-9, 0.0, point)  # zero within the search's tolerance
     how_many, spare = len(seconds), len(seconds) - int(free.sum())
     parameters = {}
     for index, name in enumerate(PARAMETERS):
@@ -155,12 +156,12 @@ def _of(work: Work, keep: NDArray[np.bool_]) -> Work:
 
 
 class _Problem:
-    """Measured steps as a search sees them: parameters in units that make each of them about 1.
+    """Measured steps as a search problem: parameters in units that make each of them about 1.
 
     Attributes
     ----------
     touched
-        The parameters that some measurement depends on.
+        The parameters that affect some measurement.
     """
 
     def __init__(self, work: Work, seconds: Array) -> None:
@@ -180,14 +181,14 @@ class _Problem:
         self.distinct = len(np.unique(rows, axis=0))
 
     def free(self) -> NDArray[np.bool_]:
-        """Return which parameters can be fitted; none of them if the measurements are too few for any."""
+        """Return which parameters can be fitted; none if there are too few measurements for any."""
         free = self.touched.copy()
         exchanging = (self.gpus > 1) & True
         free[0] = len(np.unique(self.work.local)) > 1
         for alpha, measured in self.links.items():
             free[alpha + 1] = len(np.unique(self.gpus[measured])) > 1
         free[GAMMA] &= len(np.unique(self.work.local[exchanging])) > 1
-        for least in (GAMMA, 5, 3, 0):  # what the model can do without, the least needed first
+        for least in (GAMMA, 5, 3, 0):  # dispensable parameters, the least important first
             if free.sum() > self.distinct:
                 free[least] = False
         if self.distinct < FEWEST or free.sum() > self.distinct:
@@ -230,7 +231,7 @@ class _Problem:
     ) -> tuple[Array, float]:
         """Return the best point and its sum of squares; parameters that are not free stay at 0, gamma at 1.
 
-        With a `start`, the solution of much the same problem, only that is tried.
+        With a `start`, the solution of a similar problem, only this is tried.
         """
         free = free.copy()
         if fixed is not None:
@@ -244,7 +245,7 @@ class _Problem:
         return min(found, key=lambda one: one[1])
 
     def _descent(self, point: Array, free: NDArray[np.bool_]) -> tuple[Array, float]:
-        """Return where a search from a point ends: Levenberg and Marquardt's, which holds what pushes at a bound."""
+        """Return the result of a search from a point: Levenberg-Marquardt, holding parameters that push at a bound."""
         residuals = self.residuals(point)
         squares, damping = float(residuals @ residuals), 1e-3
         for _ in range(STEPS):
@@ -270,7 +271,7 @@ class _Problem:
         return point, squares
 
     def _starts(self, free: NDArray[np.bool_]) -> list[Array]:
-        """Return points for the search: with gamma = 1 a step is linear in the others, so the best is known."""
+        """Return starting points: with gamma = 1 a step is linear in the others, so the best one is known."""
         from scipy.optimize import nnls
 
         ones = Network(0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
@@ -283,7 +284,7 @@ class _Problem:
         for gamma in STARTS if free[GAMMA] else (1.0,):
             start = found.copy()
             start[GAMMA] = gamma
-            # Exchange that overlaps with computing is longer than what it adds to a step.
+            # Exchange that overlaps with computing is longer than its contribution to a step.
             start[[2, 4]] = np.where(free[[2, 4]], start[[2, 4]] + 0.3 * (gamma > 1.1), 0.0)
             starts.append(start)
         return starts
@@ -302,7 +303,7 @@ class _Problem:
         return low * unit, float("inf") if high >= most else high * unit
 
     def _end(self, index: int, free: NDArray[np.bool_], point: Array, level: float, bound: float) -> float:
-        """Return where, from the best value towards a bound, the fit becomes clearly worse; else the bound."""
+        """Return where, from the best value towards a bound, the fit becomes significantly worse; else the bound."""
         inside = float(point[index])
         start = point
         down = bound < inside

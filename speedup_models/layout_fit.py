@@ -1,6 +1,6 @@
-"""Turns measured sizes on nodes into a model of a whole run: AdaptDL's if it fits, else the measured layouts.
+"""Turns measured sizes on nodes into a model of a whole run: AdaptDL's if it fits, otherwise the measured layouts.
 
-Where nothing is said of batches, a step is the same work on any size (strong scaling), divided into `PARTS`.
+Without data on batches, a step is the same work on any size (strong scaling), divided into `PARTS`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from speedup_models.timings import Timings
 __all__ = ["LayoutReport", "Run", "fit_layouts"]
 
 PARTS: Final = 2**20
-"""Of a step whose samples are not known; enough for any number of GPUs."""
+"""Parts of a step with an unknown number of samples; enough for any number of GPUs."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Run:
     Attributes
     ----------
     steps, samples
-        How long it is: one of them.
+        Length of the run: one of them.
     batch
-        Samples of a step over all GPUs.
+        Samples per step over all GPUs.
     largest_batch, noise
-        With both, the batch is free up to that one.
+        With both, the batch may vary up to `largest_batch`.
     """
 
     steps: int | None = None
@@ -49,18 +49,18 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class LayoutReport:
-    """The goodput model fitted to timings, whether it may be used, and the run by it or by the table.
+    """The goodput model fitted to timings, whether it is usable, and models of the run by it and by the table.
 
     Attributes
     ----------
     timings
-        Of steps.
+        Timings of steps.
     fitted
-        None if the timings cannot be put to the model.
+        None if the model does not apply to the timings.
     goodput, table
-        The run by either; None if there is none.
+        The run by each model; None if there is none.
     fits
-        Whether the goodput model may be used.
+        Whether the goodput model is usable.
     """
 
     timings: Timings
@@ -77,12 +77,12 @@ class LayoutReport:
         return "goodput" if self.fits else "layouts"
 
     def model(self, name: str) -> Goodput | LayoutTable:
-        """Return the run by a model.
+        """Return the run by the named model.
 
         Raises
         ------
         ModelError
-            The timings do not give it.
+            The timings do not yield it.
         """
         found = self.goodput if name == "goodput" else self.table
         if found is None:
@@ -122,7 +122,7 @@ def fit_layouts(timings: Timings, run: Run, *, intervals: bool = True) -> Layout
     Raises
     ------
     ModelError
-        Something that is needed is not said: nodes, how long the run is, its batch.
+        Required data are missing: nodes, the length of the run, its batch.
     """
     if timings.nodes is None:
         raise ModelError("the number of nodes of each size is missing; add a column nodes, or --gpus-per-node")
@@ -161,13 +161,13 @@ def fit_layouts(timings: Timings, run: Run, *, intervals: bool = True) -> Layout
         local_batch=local,
     )
     notes = fitted.notes
-    if whole or local is not None:  # the number of samples on each GPU is then no choice
+    if whole or local is not None:  # the number of samples per GPU is then not a choice
         notes = tuple(note for note in notes if local is None or "same number of samples" not in note)
     return LayoutReport(timings, fitted, goodput, table, fitted.fits, _verdict(fitted, table), notes)
 
 
 def _as_steps(timings: Timings, run: Run) -> Timings:
-    """Return timings without batches as those of a step, or of the run as one step."""
+    """Return timings without batches as timings of a step, or of the run as one step."""
     if run.batch is not None or run.largest_batch is not None:
         raise ModelError("the samples of the measured steps are missing; add a column global_batch or local_batch")
     if timings.each == "step" and run.samples is None and run.steps is not None:
@@ -176,7 +176,7 @@ def _as_steps(timings: Timings, run: Run) -> Timings:
 
 
 def _batch(timings: Timings, run: Run) -> tuple[int | None, int | None]:
-    """Return the run's batch over all GPUs, or that on each, of which one is fixed."""
+    """Return the run's batch over all GPUs, or per GPU; one of them is fixed."""
     batches = np.unique(np.round(timings.batch, 6)) if timings.batch is not None else np.array([])
     locals_ = np.unique(timings.local) if timings.local is not None else np.array([])
     if run.largest_batch is not None and not run.noise:

@@ -22,7 +22,7 @@ class LayoutTable:
     Attributes
     ----------
     layouts
-        The measured ones, each once. A type of GPU is named in all of them or in none.
+        The measured ones, each once. Either all of them or none name a type of GPU.
     times
         Seconds on each of them, above 0.
     """
@@ -51,12 +51,12 @@ class LayoutTable:
 
     @property
     def sizes(self) -> None:
-        """Return None: `layouts` say more."""
+        """Return None: `layouts` contain more."""
         return
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Return the types of GPU that were measured, in their order."""
+        """Return the measured types of GPU, in order."""
         return tuple(dict.fromkeys(one.device for one in self.layouts if one.device))
 
     def seconds(self, processors: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -64,7 +64,7 @@ class LayoutTable:
         raise ModelError(f"{self.name}: a size has a time only in a layout over nodes")
 
     def seconds_on(self, sizes: NDArray[np.int64], layouts: Sequence[Layout]) -> NDArray[np.float64]:
-        """Return the measured seconds of each layout, NaN where there are none."""
+        """Return the measured seconds of each layout, NaN for other layouts."""
         known = dict(zip(self.layouts, self.times, strict=True))
         typed = bool(self.devices)
         return np.array([known.get(one if typed else one._replace(device=""), np.nan) for one in layouts], np.float64)

@@ -27,10 +27,10 @@ __all__ = [
 ]
 
 DECIMALS: Final = 6
-"""Execution times are taken as exact to a microsecond before they are rounded up."""
+"""Execution times count as exact to a microsecond before they are rounded up."""
 
 LONGEST: Final = 2**53
-"""Execution times stay below: up to here every whole number of seconds is a floating-point number of its own."""
+"""Limit of execution times: below it, every whole number of seconds is a floating-point number."""
 
 
 class ModelError(Unusable):
@@ -116,7 +116,7 @@ def processor_counts(processors: ArrayLike) -> NDArray[np.int64]:
     Raises
     ------
     ModelError
-        Something in it is not a whole number, or is below 1.
+        A value is not a whole number, or is below 1.
     """
     array = np.asarray(processors)
     if array.size == 0:
@@ -135,20 +135,20 @@ def execution_times(
 ) -> NDArray[np.int64]:
     """Return t(p): the model's seconds rounded up to whole seconds, at least 1; 0 where the model has no answer.
 
-    They are rounded to microseconds first. What is 55 in real arithmetic may come out of floating point as
-    55.000000000000007, and rounding that up would charge a second for nothing; no model knows microseconds.
-    (From 2**33 s on, neighbouring floating-point numbers lie further apart than that and are taken as they are.)
+    They are rounded to microseconds first. An exact 55 may become 55.000000000000007 in floating point, and rounding
+    that up would add a second for nothing; no model is exact to microseconds. (From 2**33 s on, neighbouring
+    floating-point numbers are further apart than that, and are used unchanged.)
 
     Parameters
     ----------
     layouts
-        That of each size; a model of sizes alone does not look at them.
+        The layout of each size; a model of sizes alone ignores them.
 
     Raises
     ------
     ModelError
-        The model goes by layouts and there are none; it answers with a negative time or one of 2**53 s or more, or
-        fails; the message names model, count and value.
+        The model requires layouts and there are none; it returns a negative time or one of 2**53 s or more, or fails.
+        The message names model, count and value.
     """
     counts = processor_counts(processors)
     if isinstance(model, LayoutModel) and layouts is None:
@@ -160,7 +160,7 @@ def execution_times(
         seconds = np.asarray(answer, dtype=np.float64)
     except ModelError:
         raise
-    except Exception as error:  # a plug-in's own mistake
+    except Exception as error:  # an error of a plug-in
         raise ModelError(f"{model.name}: gives no execution times: {said(error)}") from error
     if seconds.shape != counts.shape:
         raise ModelError(
@@ -174,7 +174,7 @@ def execution_times(
         raise ModelError(f"{model.name}: {value:.6g} s on {count} processors is {limit}")
     known = np.isfinite(seconds)
     seconds = np.where(known, seconds, 0.0)
-    # Scaling by 10**6 would itself make noise where the resolution is coarser than a microsecond.
+    # Scaling by 10**6 would itself add noise where the resolution is coarser than a microsecond.
     exact = np.where(seconds < 2.0**33, np.round(seconds, DECIMALS), seconds)
     return np.where(known, np.maximum(np.ceil(exact), 1.0), 0.0).astype(np.int64)
 

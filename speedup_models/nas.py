@@ -1,7 +1,7 @@
 """Execution times of the NAS Parallel Benchmarks MG, LU, SP, BT and EP, classes B and C.
 
-They come with the package, in ``data/npb.csv``; each of its rows carries its dataset, its origin, and whether it
-was measured or derived:
+They come with the package, in ``data/npb.csv``; each row has its dataset, its origin, and whether it was measured or
+derived:
 
 =======================  ========================================================================================
 cluster-2012             class C, all five benchmarks, measured on one cluster; the default for class C
@@ -16,13 +16,13 @@ slow-network-2012        class C of EP, MG and SP, measured; MG and SP get slowe
 
 These are not the times that the Gas paper used: those (NASA's public results of 1999) could not be found.
 
-The column ``runs`` is the number of runs or placements behind a row's least, median and largest seconds.
-Seconds are the least that were measured for a count (``seconds_min``): over the placements of processes on nodes, for
-the data of 2012 the best placement; over the repeated runs elsewhere. Counts are the processes at work; for SP and BT
-some runs had more launched, of which only a perfect square took part.
+The column ``runs`` is the number of runs or placements behind a row's least, median and largest seconds. Times are the
+least measured ones for a count (``seconds_min``): for the data of 2012 those of the best placement of processes on
+nodes, otherwise those of the fastest run. Counts are the working processes; for SP and BT some runs had more launched,
+of which only a perfect square took part.
 
 Rows flagged ``12-per-node`` (SP and BT on 36, 81, 169 and 361 processors) were only run with all 12 cores of each
-node taken. They are bound by memory and slower than their neighbours, so they stay out of a curve unless asked for.
+node in use. They are bound by memory and slower than their neighbours, so a curve includes them only on request.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ BENCHMARKS: Final[dict[str, Constraint]] = {
     "BT": Constraint("perfect-square"),
     "EP": Constraint("any"),
 }
-"""Which processor counts each benchmark accepts."""
+"""The processor counts that each benchmark accepts."""
 
 CLASSES: Final = ("B", "C")
 
@@ -72,7 +72,7 @@ class Row(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """Times of one origin: the curves in it as (benchmark, class), and whether they were measured or derived."""
+    """Times with one origin: its curves as (benchmark, class), and whether they were measured or derived."""
 
     name: str
     kind: str
@@ -113,14 +113,14 @@ def datasets() -> tuple[Dataset, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Nas:
-    """One benchmark at one class, after one dataset; `Nas.packaged` makes it.
+    """One benchmark at one class, from one dataset; `Nas.packaged` makes it.
 
     Attributes
     ----------
     curve
-        The times the dataset has for it.
+        The dataset's times for it.
     kind, origin
-        Whether they were measured or derived, and where they come from.
+        Whether they were measured or derived, and their source.
     """
 
     benchmark: str
@@ -140,22 +140,22 @@ class Nas:
         interpolate: bool = False,
         flagged: bool = False,
     ) -> Nas:
-        """Return a benchmark's times out of one dataset; rows of different datasets are never mixed.
+        """Return a benchmark's times from one dataset; rows of different datasets are never mixed.
 
         Parameters
         ----------
         dataset
             One of `datasets`; by default `DEFAULT` of the class.
         interpolate
-            Answer for every count that the benchmark accepts between the least and the largest measured one, too
-            (as `Table` does).
+            Also answer for every count that the benchmark accepts between the least and the largest measured one (as
+            `Table` does).
         flagged
-            Include the counts that were only run with all cores of each node taken.
+            Include the counts that were only run with all cores of each node in use.
 
         Raises
         ------
         ModelError
-            There is no such benchmark, class or dataset, or that dataset lacks this benchmark and class.
+            There is no such benchmark, class or dataset, or the dataset lacks this benchmark and class.
         """
         if benchmark not in BENCHMARKS:
             raise ModelError(f'NAS benchmark "{benchmark}" is not known{nearest(benchmark, BENCHMARKS)}')
@@ -189,7 +189,7 @@ class Nas:
 
     @property
     def constraint(self) -> Constraint:
-        """Return which counts the benchmark accepts."""
+        """Return the processor counts that the benchmark accepts."""
         return BENCHMARKS[self.benchmark]
 
     @property

@@ -72,7 +72,7 @@ def application_text(report: FitReport, name: str, model: str | None = None) -> 
 
 
 def layout_text(report: LayoutReport, name: str, model: str | None = None) -> str:
-    """Return an application file (TOML) of the goodput model, or of the measured layouts where it does not fit."""
+    """Return an application file (TOML) of the goodput model, or of the measured layouts if it does not fit."""
     chosen = model or report.better
     found = report.model(chosen)
     unit, counts = report.timings.unit, report.timings.processors

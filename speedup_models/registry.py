@@ -1,7 +1,7 @@
 """Finds the model that a [speedup] table names: a built-in one, or a plug-in.
 
 A model may come from another distribution, under the entry-point group ``gas.speedup_models``: a callable that takes a
-``dict`` of the keys beside ``model`` and returns a `SpeedupModel`.
+``dict`` of the keys except ``model`` and returns a `SpeedupModel`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ BUILT_IN: Final = ("amdahl", "downey", "goodput", "layouts", "nas", "table")
 
 
 def model_from_table(fields: Fields) -> SpeedupModel:
-    """Return the model that an application file's [speedup] table describes.
+    """Return the model of an application file's [speedup] table.
 
-    The key ``model`` names it: nas, downey, amdahl, table, or a plug-in. Plug-ins are looked up only for a name that
-    is not built in, and only the one named is loaded.
+    The key ``model`` names it: nas, downey, amdahl, table, or a plug-in. Plug-ins are looked up only for names that are
+    not built in, and only the named one is loaded.
 
     Raises
     ------
     FieldError
-        A key is missing, unknown or has a value that cannot be used; no such model; a plug-in that fails.
+        A key is missing, unknown or invalid; there is no such model; or a plug-in fails.
     """
     name: str = fields.text("model")
     if name in BUILT_IN:
@@ -53,7 +53,7 @@ def model_from_table(fields: Fields) -> SpeedupModel:
 
 
 def _built_in(name: str) -> Callable[[Fields], SpeedupModel]:
-    """Return what makes a model of its keys; only the module of that model is imported."""
+    """Return the function that makes a model from its keys; only the module of that model is imported."""
     if name == "amdahl":
         from speedup_models.amdahl import amdahl_from_fields
 
@@ -97,7 +97,7 @@ def _plug_in(entry: EntryPoint, fields: Fields) -> SpeedupModel:
 
 
 def _shortcoming(model: Any) -> str | None:
-    """Return in which way an object is not a SpeedupModel, None if it is one."""
+    """Return why an object is not a SpeedupModel; None if it is one."""
     try:
         name, constraint, sizes = model.name, model.constraint, model.sizes
     except Exception as error:

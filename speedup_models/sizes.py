@@ -13,14 +13,14 @@ from speedup_models.constraints import Constraint
 __all__ = ["measured_sizes"]
 
 MOST_LISTED: Final = 64
-"""More sizes are a range."""
+"""More sizes become a range."""
 
 
 def measured_sizes(measured: NDArray[np.int64]) -> Constraint:
     """Return the constraint that measured sizes satisfy: their kind, from the smallest to the largest.
 
-    A kind holds for three sizes or more (powers of two for any), multiples if at least half of those in the range were
-    measured. Sizes of no kind are listed, unless they are all of a range.
+    A kind needs at least three sizes (powers of two any number), multiples at least half of those in the range. Sizes
+    of no kind are listed, unless they are all of a range.
     """
     sizes = sorted({int(size) for size in measured})
     least, most, step = sizes[0], sizes[-1], math.gcd(*sizes)

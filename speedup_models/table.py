@@ -1,4 +1,4 @@
-"""Measured execution times, as they stand or interpolated between measured counts."""
+"""Measured execution times, unchanged or interpolated between measured counts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["Table", "table_from_fields"]
 class Table:
     """An application whose execution times were measured.
 
-    On a measured count the answer is the measured time, to the last digit. On a count between two measured ones
-    there is an answer only with `interpolate`: a straight line through its two neighbours on log-log axes, that is,
-    a constant power of n from one measured count to the next. Outside of the measured range there never is one.
-    Times need not fall as counts rise.
+    On a measured count the answer is exactly the measured time. Between two measured counts there is an answer only
+    with `interpolate`: a straight line through both neighbours on log-log axes, that is, a constant power of n from one
+    measured count to the next. Outside the measured range there is never an answer. Times need not decrease with
+    counts.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Table:
         return None if self.interpolate else self.counts
 
     def seconds(self, processors: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the execution time in seconds on each count, NaN where it was not measured (or interpolated)."""
+        """Return the execution time in seconds on each count, NaN if it was not measured (or interpolated)."""
         n = processor_counts(processors)
         counts, times = np.array(self.counts, dtype=np.int64), np.array(self.times, dtype=np.float64)
         place = np.searchsorted(counts, n).clip(max=counts.size - 1)
@@ -93,7 +93,7 @@ def table_from_fields(fields: Fields) -> Table:
     rows = fields.table("times")
     times: dict[int, float] = {}
     for key in rows.keys():  # noqa: SIM118  # Fields is no mapping
-        # Leading zeros would let one count stand there twice.
+        # Leading zeros would allow one count to appear twice.
         if not re.fullmatch(r"[1-9][0-9]{0,9}", str(key)) or int(key) > MOST_PROCESSORS:
             raise FieldError(
                 rows.place,

@@ -1,7 +1,7 @@
 """Measured sizes and seconds, and reading them from CSV.
 
-The header names what sizes count (processors, GPUs, nodes), of what the seconds are (the whole run, a step, a sample)
-and, where it matters, how a size lay on nodes and how many samples a step had (`columns`).
+The header names what sizes count (processors, GPUs, nodes), what the seconds measure (the whole run, a step, a sample)
+and, if it matters, the layout of a size over nodes and the number of samples per step (`columns`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from speedup_models.model import ModelError, SizeUnit, processor_counts
 __all__ = ["Timings", "read_timings"]
 
 NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# one way only to read each digit: with two, a long row of them takes the square of its length
+# only one way to read each digit: with two, a long row of digits takes quadratic time
 
 LONGEST_LINE: Final = 10_000
-"""Characters; two numbers take fifty."""
+"""Characters; two numbers need fifty."""
 
 MOST_TIMINGS: Final = 100_000
 
 SHORTEST: Final = 1e-15
 LONGEST: Final = 1e15
-"""Seconds, of a run or a sample of it; what is beyond is not a time that was measured."""
+"""Largest number of seconds of a run or a part of it; larger ones cannot be measured times."""
 
 
 class Timings(NamedTuple):
@@ -43,15 +43,15 @@ class Timings(NamedTuple):
     processors
         Sizes, in `unit`.
     each
-        Of what the seconds are.
+        What the seconds measure.
     nodes
-        On how many nodes each size lay; None if that is not known.
+        Number of nodes of each size; None if unknown.
     local
-        Samples on each GPU at a time; None if that is not known.
+        Samples on each GPU at a time; None if unknown.
     accumulated
-        How many times more such a share was computed in a step, before gradients were exchanged.
+        Number of additional such shares computed in a step before gradients were exchanged.
     devices
-        The type of GPU of each; empty if that is not known.
+        Type of GPU of each; empty if unknown.
     """
 
     processors: NDArray[np.int64]
@@ -65,7 +65,7 @@ class Timings(NamedTuple):
 
     @property
     def batch(self) -> NDArray[np.float64] | None:
-        """Return the samples of a step over all GPUs; None if that is not known."""
+        """Return the samples per step over all GPUs; None if unknown."""
         if self.local is None:
             return None
         return np.asarray(self.processors * self.local * (1 + self._accumulated))
@@ -85,7 +85,7 @@ class Timings(NamedTuple):
         Raises
         ------
         ModelError
-            What is given does not say how long the run is.
+            The length of the run is not given.
         """
         count = {"run": None, "step": steps, "sample": samples}[self.each]
         if self.each == "run":
@@ -111,7 +111,7 @@ class Timings(NamedTuple):
         return self._replace(seconds=seconds, each="run")
 
     def of_step(self) -> Timings:
-        """Return the times of a step, where the samples of one are known."""
+        """Return the times of a step, if its number of samples is known."""
         batch = self.batch
         if self.each != "sample" or batch is None:
             return self
@@ -134,7 +134,7 @@ class Timings(NamedTuple):
         Raises
         ------
         ModelError
-            The lengths differ, or something is not a count or a time; the message names the first such pair.
+            The lengths differ, or a value is not a count or a time; the message names the first such pair.
         """
         counts, times = processor_counts(processors), np.asarray(seconds, dtype=np.float64)
         if counts.ndim != 1 or counts.shape != times.shape:
@@ -160,7 +160,7 @@ def read_timings(source: str | Path | TextIO) -> Timings:
     Raises
     ------
     FieldError
-        The file cannot be read, or something in it is wrong; the message names line and column.
+        The file cannot be read or is invalid; the message names line and column.
     """
     if isinstance(source, (str, Path)):
         place = str(source)
@@ -276,7 +276,7 @@ OF_SIZE: Final = {"size", "nodes", "per_node"}
 
 
 def _unit(header: list[Column]) -> SizeUnit:
-    """Return what sizes count: what a column of sizes or of units a node says, else nodes."""
+    """Return what sizes count: the unit of a column of sizes or of units per node, otherwise nodes."""
     for role in ("size", "per_node"):
         for one in header:
             if one.role == role:
@@ -285,7 +285,7 @@ def _unit(header: list[Column]) -> SizeUnit:
 
 
 def _header(cells: list[str], here: str) -> list[Column]:
-    """Return what the columns say, refused unless they say a size and a time."""
+    """Return the meanings of the columns; raise unless they include a size and a time."""
     expected = '"processors,seconds"'
     if all(NUMBER.fullmatch(cell) for cell in cells):
         raise FieldError(here, f"holds numbers, but the header is missing; put {expected} above them")
@@ -316,14 +316,14 @@ def _header(cells: list[str], here: str) -> list[Column]:
 
 
 def _count(text: str, place: str) -> int:
-    # At most ten digits: int() would take minutes for, and refuses, thousands of them.
+    # At most ten digits: int() would take minutes for thousands of them before refusing them.
     if not re.fullmatch(r"[0-9]{1,10}", text) or not 1 <= int(text) <= MOST_PROCESSORS:
         raise FieldError(place, f"{shown(text)} is not a whole number from 1 to {MOST_PROCESSORS}")
     return int(text)
 
 
 def _seconds(text: str, place: str, what: str) -> float:
-    # float() would also take "nan", "inf" and "1_000".
+    # float() would also accept "nan", "inf" and "1_000".
     value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not (math.isfinite(value) and value > 0):
         raise FieldError(place, f"{shown(text)} is not {what} above 0")

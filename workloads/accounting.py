@@ -1,7 +1,7 @@
-"""A log as Slurm's accounting would print it: ``sacct --parsable2`` under ``SLURM_TIME_FORMAT=%s``.
+"""A log in the form of Slurm's accounting: ``sacct --parsable2`` under ``SLURM_TIME_FORMAT=%s``.
 
-Instants are epoch seconds, which mean the same wherever they are read. Jobs are those that ran and ended: sacct has
-no other way to say how long a job took. Users and accounts are called by their numbers.
+Instants are epoch seconds, which are independent of the reader's time zone. Only jobs that ran and ended are included:
+sacct cannot state the duration of others. Users and accounts are named by their numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workloads.sacct import LATEST
 __all__ = ["COLUMNS", "format_sacct", "without_field"]
 
 COLUMNS = ("JobID", "User", "Account", "Partition", "Timelimit", "ElapsedRaw", "Submit", "Start", "End", "AllocCPUS")
-"""What is printed, with State behind."""
+"""The printed fields, followed by State."""
 
 _KEPT = ("job", "submit", "wait", "run_time", "allocated_processors", "requested_time", "status", "user", "group",
          "partition")  # fmt: skip
@@ -34,7 +34,7 @@ def without_field(log: Log) -> list[str]:
 
 
 def format_sacct(log: Log) -> tuple[bytes, Mapping[str, int]]:
-    """Return the jobs of a log as sacct would print them, and the number of skipped jobs by reason.
+    """Return the jobs of a log in sacct's form, and the number of skipped jobs by reason.
 
     Fractions of seconds are cut off.
 

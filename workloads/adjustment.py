@@ -1,8 +1,8 @@
 """Walltime adjustment: corrects requests by the share of their requests that similar jobs used recently.
 
 W. Tang, N. Desai, D. Buettner and Z. Lan, "Job scheduling with adjusted runtime estimates on production
-supercomputers", Journal of Parallel and Distributed Computing 73(7), 2013, section 4. What a scheduler learns goes into
-an `Adjuster` job by job, as jobs end; what it asks, it asks job by job, as they arrive.
+supercomputers", Journal of Parallel and Distributed Computing 73(7), 2013, section 4. An `Adjuster` learns from each
+job as it ends, and adjusts each job as it arrives.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sortedcontainers import SortedList
 __all__ = ["MONTH", "Adjuster", "Key", "Scheme"]
 
 Key = Literal["all", "user", "group", "user+group", "user+group+walltime"]
-"""What similar jobs have in common. The paper's project is the group of the Standard Workload Format."""
+"""The common properties of similar jobs. The paper's project is the group of the Standard Workload Format."""
 
 MONTH = 30 * 86400
 """Seconds of a month, as windows count them."""
@@ -30,18 +30,18 @@ MONTH = 30 * 86400
 class Scheme:
     """The rule of an adjustment: which ended jobs count, and which percentile of their ratios of run time to request.
 
-    The defaults are those that the paper recommends in section 4.2.5.
+    The defaults are the paper's recommendations in section 4.2.5.
     """
 
     key: Key = "user+group+walltime"
     months: int | None = 1
-    """How long ago a job may have ended, in months of 30 days; None for any time."""
+    """Window of ends, in months of 30 days; None for no limit."""
     percentile: float = 85
-    """From above 0 to 100: the smaller, the bolder."""
+    """Above 0, at most 100; smaller ones are bolder."""
     floor: float = 0.5
     """The smallest factor on a request; 0 for none."""
     least: int = 10
-    """How many similar jobs there must be."""
+    """Required number of similar jobs."""
 
     def __post_init__(self) -> None:
         if self.key not in get_args(Key):
@@ -63,9 +63,9 @@ class Scheme:
 class Adjuster:
     """The jobs that have ended, grouped by similarity.
 
-    Ends and questions come in the order of time, so an answer can use nothing that happens later. Each takes
-    O(log n) for n jobs within the window, amortised: whatever falls out of the window is dropped at the next event,
-    once. A user or group of -1 is unknown: a job that lacks what the key asks for is similar to none.
+    Ends and queries are in order of time, so an answer cannot use later events. Each takes O(log n) for n jobs within
+    the window, amortised: jobs that leave the window are dropped once, at the next event. A user or group of -1 is
+    unknown: a job that lacks a value of the key is similar to none.
     """
 
     def __init__(self, scheme: Scheme) -> None:
@@ -81,16 +81,16 @@ class Adjuster:
         Parameters
         ----------
         request
-            The walltime that the user asked for, in seconds.
+            The user's requested walltime, in seconds.
         run_time
-            Seconds; beyond the request it counts as all of it.
+            Seconds; more than the request counts as all of it.
         end
-            Second in which it ended; never below that of the job before.
+            Second in which it ended; never below that of the previous job.
 
         Raises
         ------
         ValueError
-            If ends are not in order, the request is below 1 s, or the run time is negative.
+            Ends are not in order, the request is below 1 s, or the run time is negative.
         """
         if self._last_end is not None and end < self._last_end:
             raise ValueError(f"a job that ended in second {end} comes after one that ended in {self._last_end}; sort")
@@ -118,7 +118,7 @@ class Adjuster:
         Raises
         ------
         ValueError
-            If `now` is before an end that was given or a question that was asked.
+            `now` is before an earlier end or query.
         """
         found = self.factors(user, group, request, now, (self.scheme.percentile,))
         return None if found is None else found[0]
@@ -128,8 +128,8 @@ class Adjuster:
     ) -> list[float] | None:
         """Return the factors for several percentiles at once, in place of the scheme's; see `factor`.
 
-        A percentile is the nearest rank: the smallest ratio that at least so many percent of the similar jobs do not
-        exceed. (The paper names no rule.)
+        A percentile is the nearest rank: the smallest ratio that at least this percentage of the similar jobs do not
+        exceed. (The paper gives no rule.)
         """
         if self._now is not None and now < self._now:
             raise ValueError(f"second {now} is past: what happened up to second {self._now} is known already")
@@ -143,14 +143,14 @@ class Adjuster:
     def adjusted(self, user: int, group: int, request: int, now: int) -> int:
         """Return the request of an arriving job corrected by its factor: whole seconds, rounded up, at least 1.
 
-        The request itself where too few jobs are similar. A scheduler plans by it, but kills no job at it.
+        Unchanged if too few jobs are similar. A scheduler plans with it, but does not kill jobs at it.
         """
         factor = self.factor(user, group, request, now)
         # Rounding first keeps 100 · 0.55 at 55; in floating point it is 55.00000000000001.
         return request if factor is None else max(math.ceil(round(request * factor, 6)), 1)
 
     def check(self) -> None:
-        """Raise `AssertionError` if what is kept by similarity is not what is kept by time."""
+        """Raise `AssertionError` if the records by similarity differ from those by time."""
         for key, similar in self._similar.items():
             assert similar, f"{key} is kept for no job"
             assert list(similar) == sorted(similar), f"the ratios of {key} are not in order"
@@ -165,7 +165,7 @@ class Adjuster:
         assert kept == Counter((key, used) for _, key, used in self._recent), "ratios and ends are of different jobs"
 
     def _key(self, user: int, group: int, request: int) -> Hashable:
-        """Return what similar jobs have in common; None for a job that is similar to none."""
+        """Return the common properties of similar jobs; None for a job that is similar to none."""
         key = self.scheme.key
         if key == "all":
             return ()
@@ -195,13 +195,13 @@ def _check_percentile(percentile: float) -> None:
 
 
 def _rank(percentile: float, jobs: int) -> int:
-    """Return the smallest rank from 1 such that at least so many percent of the jobs have it or a smaller one."""
+    """Return the smallest rank from 1 such that at least this percentage of the jobs have it or a smaller one."""
     numerator, denominator = _share(percentile)
     return -(-numerator * jobs // denominator)
 
 
 @lru_cache(maxsize=64)
 def _share(percentile: float) -> tuple[int, int]:
-    """Return the percentile as the fraction that its decimals say: floating point puts 99.9% of 1000 above 999."""
+    """Return the percentile as the fraction of its decimals: floating point puts 99.9% of 1000 above 999."""
     _check_percentile(percentile)
     return (Fraction(str(percentile)) / 100).as_integer_ratio()

@@ -1,7 +1,7 @@
 """The logs of the Parallel Workloads Archive (Feitelson, Hebrew University): their data, and downloading them.
 
-A log is downloaded once, into a cache. Where the sha256 of its plain text is known here, nothing else gets into the
-cache, and nothing else comes out of it; of the other logs the sum is computed and handed on, for who knows it.
+A log is downloaded once, into a cache. If the sha256 of its plain text is known here, the cache accepts and returns
+nothing else; for other logs the hash is computed and returned to the caller.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ __all__ = [
 ]
 
 ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
-"""Where the archive is."""
+"""Address of the archive."""
 
 REQUEST = (
     f"name the Parallel Workloads Archive ({ARCHIVE}/) as your source, and those who gave the log",
     "cite D. G. Feitelson, D. Tsafrir and D. Krakov, Experience with using the Parallel Workloads Archive, "
     "J. Parallel and Distributed Computing 74(10), 2014",
 )
-"""What the archive asks of those who use its logs."""
+"""The archive's request to users of its logs."""
 
 _BLOCK = 1 << 16
 _PATIENCE = 30
-"""Seconds without a word from the server."""
+"""Seconds to wait for data from the server."""
 _START = 1 << 20
-"""So much of a download is read as a log before it is kept."""
+"""Bytes of a download that are parsed as a log before it is kept."""
 
 
 class ArchiveError(Exception):
@@ -61,7 +61,7 @@ class ArchiveError(Exception):
 
 
 class ArchiveUnreachable(ArchiveError):
-    """The server did not answer, or broke off."""
+    """The server did not answer, or closed the connection early."""
 
 
 class NotInArchive(ArchiveError):
@@ -70,7 +70,7 @@ class NotInArchive(ArchiveError):
 
 @dataclass(frozen=True)
 class ArchivedLog:
-    """One log of the archive; unknown data are None."""
+    """A log of the archive; unknown data are None."""
 
     name: str
     folder: str
@@ -80,9 +80,9 @@ class ArchivedLog:
     period: tuple[str, str] | None = None
     """Days of the first and the last submission, in the machine's zone."""
     estimates: float | None = None
-    """Share of the jobs that have the user's estimate of their run time."""
+    """Share of the jobs with the user's estimate of their run time."""
     sha256: str | None = None
-    """Of the plain text, since the archive packs anew at times."""
+    """Hash of the plain text, since the archive sometimes repacks files."""
 
     @property
     def file(self) -> str:
@@ -99,13 +99,13 @@ class Fetched(NamedTuple):
 
     path: Path
     sha256: str
-    """Of its plain text."""
+    """Hash of its plain text."""
     checked: bool
-    """Whether that is the sum known here; False where none is known."""
+    """Whether it equals the hash known here; False if none is known."""
     downloaded: bool
     """False if it was in the cache."""
     moved_aside: Path | None
-    """Where the file went that was in the cache and was not the log."""
+    """New location of a file in the cache that was not the log."""
 
 
 # fmt: off
@@ -159,16 +159,16 @@ LOGS = (
     ArchivedLog("KIT-FH2-2016-1", "l_kit_fh2", "Linux cluster, KIT (ForHLR II)"),
 )
 # fmt: on
-"""The logs that can be had by name."""
+"""The logs available by name."""
 
 
 def find(name: str) -> ArchivedLog:
-    """Return the log of a name, in any case, with or without ``.swf.gz``.
+    """Return the log with a name, in any case, with or without ``.swf.gz``.
 
     Raises
     ------
     LogError
-        There is none; the message names the nearest.
+        There is no such log; the message names the nearest.
     """
     wanted = name.strip().removesuffix(".gz").removesuffix(".swf").lower()
     by_name = {log.name.lower(): log for log in LOGS}
@@ -194,7 +194,7 @@ def at_hand(log: ArchivedLog, directory: Path) -> Path | None:
 
 
 def acknowledgement(path: Path) -> list[str]:
-    """Return the acknowledgement of a log on this machine, what its copyright says, and what the archive asks."""
+    """Return the acknowledgement of a log on this machine: the text of its copyright, and the archive's request."""
     header = read_header(path)
     given = [*header.acknowledgements, *(text for text in header.all("Copyright") if text)]
     return [" ".join(text.split()) for text in (*given, *REQUEST)]
@@ -210,8 +210,8 @@ def fetch(
 ) -> Fetched:
     """Return a log on this machine, downloaded if it is not in the cache yet.
 
-    What is interrupted or damaged leaves no file. A file whose text is not the known one is moved aside: its name gets
-    ``.mismatch`` at its end.
+    An interrupted or damaged download leaves no file. A file whose text differs from the known one is renamed, with
+    ``.mismatch`` appended.
 
     Parameters
     ----------
@@ -222,16 +222,16 @@ def fetch(
     offline
         Use the cache only.
     progress
-        Called with the share that is done, where the server says how much there is.
+        Called with the completed share, if the server states the size.
 
     Raises
     ------
     ArchiveUnreachable, NotInArchive, ArchiveError
-        The log cannot be had.
+        The log cannot be fetched.
     LogError
-        The address is none.
+        The address is invalid.
     OSError
-        The cache cannot be written to; names the place.
+        The cache is not writable; the message names the place.
     ImportError
         pooch is not installed.
     """
@@ -270,7 +270,7 @@ def _address(url: str) -> str:
 
 
 def _download(log: ArchivedLog, url: str, path: Path, progress: Callable[[float], None] | None) -> str:
-    """Put a log into the cache, whole and checked, and return its sum."""
+    """Put a log into the cache, complete and checked, and return its hash."""
     import pooch
     import requests
 
@@ -283,7 +283,7 @@ def _download(log: ArchivedLog, url: str, path: Path, progress: Callable[[float]
     path.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path.parent))
-    pooch.get_logger().setLevel("WARNING")  # what is going on is reported by the caller
+    pooch.get_logger().setLevel("WARNING")  # the caller reports progress
     try:
         pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent, downloader=checked)
     except requests.HTTPError as error:
@@ -306,7 +306,7 @@ def _download(log: ArchivedLog, url: str, path: Path, progress: Callable[[float]
 
 
 def _transfer(url: str, target: Path, progress: Callable[[float], None] | None) -> None:
-    """Write what an address holds into a file."""
+    """Write the contents of an address into a file."""
     import requests
 
     with requests.get(url, stream=True, timeout=_PATIENCE) as response, target.open("wb") as file:
@@ -319,11 +319,11 @@ def _transfer(url: str, target: Path, progress: Callable[[float], None] | None) 
 
 
 def _accepted(log: ArchivedLog, url: str, downloaded: Path, path: Path) -> str:
-    """Return the sum of a download's text; what is not the log is refused, and moved aside or left to be deleted."""
+    """Return the hash of a download's text; raise if it is not the log, and move it aside or leave it for deletion."""
     with downloaded.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     if not packed:
-        _pack(downloaded)  # a server that says "Content-Encoding: gzip" of the file has had it unpacked on the way
+        _pack(downloaded)  # with "Content-Encoding: gzip" it was unpacked on the way
     found = _sum_of(downloaded)
     if found is None:
         raise ArchiveError(f"{url}: what arrived is damaged; nothing was kept, try again")
@@ -343,7 +343,7 @@ def _accepted(log: ArchivedLog, url: str, downloaded: Path, path: Path) -> str:
 
 
 def _sum_of(path: Path) -> str | None:
-    """Return the sha256 of the text of a gzip file, None if the file is damaged."""
+    """Return the sha256 of the text of a gzip file; None if the file is damaged."""
     digest = hashlib.sha256()
     try:
         with gzip.open(path, "rb") as file:
@@ -360,7 +360,7 @@ def _pack(path: Path) -> None:
 
 
 def _cause(error: Exception) -> str:
-    """Return the innermost reason of an error of requests, in a few words."""
+    """Return the innermost cause of an error of requests, in a few words."""
     inner: Any = error
     while inner.args and isinstance(inner.args[-1], Exception):
         inner = inner.args[-1]

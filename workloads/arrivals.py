@@ -1,7 +1,7 @@
 """Distributions of interarrival times, and the submit times that result from them.
 
-A law is anything with a `mean` and a `draw` (`Interarrivals`); generators take any. Whole processes with a daily cycle
-belong to their models (`workloads.lublin`), and so do those fitted to logs (`workloads.jann`).
+A law is anything with a `mean` and a `draw` (`Interarrivals`); generators accept any. Processes with a daily cycle are
+in their models (`workloads.lublin`), and so are those fitted to logs (`workloads.jann`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 __all__ = ["ArrivalKind", "Interarrivals", "Poisson", "UniformLog", "arrival_law", "arrival_times", "uniform_log"]
 
 ArrivalKind = Literal["poisson", "uniform-log"]
-"""Names of the laws that need nothing but a mean."""
+"""Names of the laws with the mean as their only parameter."""
 
 
 class Interarrivals(Protocol):
@@ -50,7 +50,7 @@ class Poisson:
 class UniformLog:
     """Interarrival times whose logarithm is uniform: all factors of two between the limits are equally likely.
 
-    Written P(t <= v) = l log2 v + c, as logs are often described, the limits are 2**(-c/l) and 2**((1-c)/l)
+    In the form P(t <= v) = l log2 v + c, in which logs are often described, the limits are 2**(-c/l) and 2**((1-c)/l)
     (`of_line`).
     """
 
@@ -74,7 +74,7 @@ class UniformLog:
 
     @classmethod
     def of_mean(cls, mean: float, ratio: float = 1e4) -> UniformLog:
-        """Return the law of this mean, in seconds, whose longest time is `ratio` times its shortest."""
+        """Return the law with this mean, in seconds, whose longest time is `ratio` times its shortest."""
         if not (math.isfinite(ratio) and ratio > 1):
             raise ValueError(f"ratio {ratio} of the longest to the shortest interarrival time must be above 1")
         shortest = Poisson(mean).mean * math.log(ratio) / (ratio - 1)
@@ -111,4 +111,4 @@ def uniform_log(count: int, low: float, high: float, generator: np.random.Genera
     drawn *= math.log(high / low)
     np.exp(drawn, out=drawn)
     drawn *= low
-    return np.minimum(drawn, high, out=drawn)  # the last digit of exp(log(…)) may be above
+    return np.minimum(drawn, high, out=drawn)  # exp(log(…)) may exceed it in the last digit

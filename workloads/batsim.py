@@ -1,11 +1,11 @@
 """Workloads of the simulator Batsim: JSON with ``jobs``, ``profiles`` and ``nb_res`` (Batsim's manual, "Workload").
 
-A job has ``id``, ``subtime``, ``res``, ``profile`` and perhaps ``walltime``; its run time is that of its profile. Read
-are profiles whose run time does not depend on a platform: delays (``delay``, and ``DelayProfile`` as releases from 5 on
-call it) and sequences of them. All written profiles are of type ``delay``, which every release up to 4 reads.
+A job has ``id``, ``subtime``, ``res``, ``profile`` and perhaps ``walltime``; its run time is that of its profile. Only
+profiles whose run time does not depend on a platform can be read: delays (``delay``, named ``DelayProfile`` in releases
+from 5 on) and sequences of them. All written profiles are of type ``delay``, which every release up to 4 reads.
 
-What the format has no field for goes into each job's ``extra_data``, which Batsim hands on unread, and the log's header
-into ``swf_header``; so a log comes back as it was.
+Data without a field in the format are in each job's ``extra_data``, which Batsim passes on unread, and the log's header
+is in ``swf_header``; so a log can be restored exactly.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KINDS = {each.name: each.kind for each in FIELDS}
 
 
 def format_batsim(log: Log) -> tuple[bytes, Mapping[str, int]]:
-    """Return a log as a workload of Batsim, and how many of its jobs are left out, by reason.
+    """Return a log as a workload of Batsim, and the number of omitted jobs by reason.
 
     Raises
     ------
@@ -71,18 +71,18 @@ def format_batsim(log: Log) -> tuple[bytes, Mapping[str, int]]:
 def parse_batsim(data: bytes, *, name: str = "workload", lenient: bool = False) -> Log:
     """Return the log in a workload of Batsim.
 
-    Jobs are numbered as by their ids where all of these end in whole numbers (``w0!17`` is 17), else from 1.
+    Jobs are numbered as in their ids if all of these end in whole numbers (``w0!17`` is 17), otherwise from 1.
 
     Parameters
     ----------
     lenient
-        Leave jobs out that cannot be read, counted by reason, instead of refusing the workload. A message calls them
-        by their place in ``jobs``, from 1, as it does lines.
+        Leave out unreadable jobs, counted by reason, instead of raising. Messages number them by their place in
+        ``jobs``, from 1, like lines.
 
     Raises
     ------
     LogError
-        It is no such workload, or, unless lenient, for the first job that cannot be read.
+        It is not such a workload, or, unless lenient, for the first unreadable job.
     """
     document = _document(data, name)
     times = _Times(document["profiles"])
@@ -128,7 +128,7 @@ def _document(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _header(document: Mapping[str, Any]) -> Header:
-    """Return the header of the log that was written, or one that knows the size of the machine alone."""
+    """Return the header of the written log, or one with only the size of the machine."""
     lines = document.get("swf_header")
     machine = document.get("nb_res")
     header = Header()
@@ -162,7 +162,7 @@ def _row(job: Any, times: _Times) -> dict[str, float]:
 
 
 def _extra(text: Any) -> dict[str, float]:
-    """Return the fields that a log had which Batsim has not; nothing of what others write there."""
+    """Return the fields of a log that Batsim lacks; ignore anything that others write there."""
     try:
         found = json.loads(text) if isinstance(text, str) else text
     except (ValueError, RecursionError):
@@ -174,14 +174,14 @@ def _extra(text: Any) -> dict[str, float]:
 
 
 class _Times:
-    """How long profiles take."""
+    """Run times of profiles."""
 
     def __init__(self, profiles: Mapping[str, Any]) -> None:
         self.profiles = profiles
         self._known: dict[str, float] = {}
 
     def of(self, profile: str, deepest: int = _DEEPEST) -> float:
-        """Return the seconds that a profile takes."""
+        """Return the run time of a profile in seconds."""
         if profile not in self._known:
             self._known[profile] = self._taken(profile, deepest)
         return self._known[profile]

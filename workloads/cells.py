@@ -13,7 +13,7 @@ __all__ = ["Complaints", "Malformed", "number_of", "places", "quoted"]
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 _NAMED = 12
-"""Lines that a message names one by one."""
+"""Most lines that a message names individually."""
 
 
 class Malformed(Exception):
@@ -37,7 +37,7 @@ class Complaints:
         self._lines: list[int] = []
 
     def add(self, number: int, problem: Malformed) -> None:
-        """Leave a line out, or refuse the log for it."""
+        """Leave a line out, or raise for it."""
         error = LogError(self._name, problem.text, line=number, at_field=problem.field)
         if not self._lenient:
             raise error
@@ -67,7 +67,7 @@ def number_of(token: str, field: Field) -> float:
     Raises
     ------
     Malformed
-        It is none, or none that the field can hold.
+        It is not a number, or not one that the field can hold.
     """
     if not _NUMBER.fullmatch(token):
         if token.lstrip("+-").lower() in ("nan", "inf", "infinity"):
@@ -85,6 +85,6 @@ def number_of(token: str, field: Field) -> float:
 
 
 def quoted(text: str) -> str:
-    """Return the text of a line as messages quote it, on one line."""
+    """Return the text of a line for messages, on one line."""
     short = text.strip()
     return repr(short if len(short) <= 60 else short[:57] + "...")

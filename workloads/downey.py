@@ -1,13 +1,13 @@
 """Downey's model of 1997: streams of moldable jobs, and the rigid jobs that they become.
 
 A. B. Downey, "A parallel workload model and its implications for processor allocation", HPDC 1997. A job has a
-sequential time L (its total work), an average parallelism A and a variance of parallelism sigma; how long it takes on
-n processors is for a speed-up model to say (`rigid` takes it as a function). ln L and ln A are uniform, and so is
-sigma; the preference for powers of two in the logs is deliberately smoothed out.
+sequential time L (its total work), an average parallelism A and a variance of parallelism sigma; a speed-up model gives
+its time on n processors (`rigid` takes it as a function). ln L and ln A are uniform, and so is sigma; the preference
+for powers of two in the logs is deliberately smoothed out.
 
-Sourced are these forms and the range of sigma. The numbers for L, A and the arrivals are not (they were not at hand):
-they are fields of `DowneyModel`, and `DowneyModel.for_machine` has values of ours. The day and night rates that the
-archive's program adds are left out for the same reason.
+There are sources for these forms and for the range of sigma. There is none for the numbers of L, A and the arrivals:
+they are fields of `DowneyModel`, and `DowneyModel.for_machine` has values of ours. For the same reason, the day and
+night rates of the archive's program are left out.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class DowneyModel:
     ) -> DowneyModel:
         """Return constants for a machine: the given ones, and our choice of the others.
 
-        L is up to an hour on the whole machine, A up to the machine's size, and jobs come so that their mean L is
-        0.7 of what the machine can do between two arrivals.
+        L is up to an hour on the whole machine, A up to the machine's size, and the mean interarrival time is such that
+        the mean L is 0.7 of the machine's capacity between two arrivals.
         """
         longest = 3600.0 * processors if longest_work is None else longest_work
         parallelism = float(processors) if largest_parallelism is None else largest_parallelism
@@ -100,7 +100,7 @@ class MoldableJobs:
     A: NDArray[np.float64]
     """Average parallelism, at least 1."""
     sigma: NDArray[np.float64]
-    """Variance of parallelism, as Downey's speed-up model means it, at least 0."""
+    """Variance of parallelism, as in Downey's speed-up model, at least 0."""
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -119,16 +119,16 @@ def generate_moldable(
     Parameters
     ----------
     jobs
-        How many.
+        Number of jobs.
     processors
-        Of the machine; nothing depends on it but the constants, by default those of `DowneyModel.for_machine`.
+        Processors of the machine; they only affect the default constants, those of `DowneyModel.for_machine`.
     arrivals
         The law of the interarrival times (`workloads.arrivals`); Downey's are exponential.
 
     Raises
     ------
     ValueError
-        For no jobs, no machine, or constants that are no distribution on it.
+        There are no jobs or no machine, or the constants do not define a distribution on it.
     """
     check_request(jobs, processors)
     model = model or DowneyModel.for_machine(processors)
@@ -175,20 +175,20 @@ def rigid(
     load: float | None = None,
     notes: tuple[str, ...] = (),
 ) -> Log:
-    """Return the log of these jobs once each has a fixed number of processors.
+    """Return the log of these jobs, each with a fixed number of processors.
 
     Parameters
     ----------
     processors
-        Of the machine.
+        Processors of the machine.
     seconds
         ``seconds(L, A, sigma, n)``: execution times, as arrays; rounded up to whole seconds, at least 1.
     choose
-        What gives each job its processors (`SIZES` has some).
+        Chooses the processors of each job (see `SIZES`).
     load
-        The offered load to reach by scaling interarrival times; by default as the jobs come.
+        The offered load to reach by scaling interarrival times; by default that of the jobs.
     notes
-        For the log's header.
+        Notes for the log's header.
     """
     check_request(len(jobs), processors)
     sizes = choose(jobs, processors, generator)

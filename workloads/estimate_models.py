@@ -1,4 +1,4 @@
-"""The models of estimates by name, each of which turns a log into the same log with other estimates."""
+"""Models of estimates by name; each turns a log into the same log with other estimates."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ _Estimates = NDArray[np.int64]
 
 
 def with_estimates(log: Log, model: str, *, seed: int = 0, **constants: Any) -> Log:
-    """Return the log with the estimates (`requested_time`) that a model gives, and a Note in its header that says so.
+    """Return the log with the estimates (`requested_time`) of a model, and a Note about it in its header.
 
-    Estimates are whole seconds, at least 1. Nothing else changes. A job keeps its estimate if the model can say
-    nothing about it: mostly because its run time is not known; the Note counts those.
+    Estimates are whole seconds, at least 1. Nothing else changes. A job keeps its estimate if the model cannot
+    determine one, mostly because its run time is unknown; the Note counts these jobs.
 
     Parameters
     ----------
     model
-        One of these. Of the *run time*: "exact"; "uniform" in [r, `factor` · r]; "mualem-feitelson"; "tsafrir", up to
-        `longest` seconds, by default the longest that a user of this log asked for. Of the *user's estimate*:
-        "doubled", or multiplied by another `factor`. Of the *past*, as known when the job is submitted: "history",
-        the mean and some `deviations` of jobs of the same executable, user and size, or of all jobs; "last-two", the
-        mean of the user's last two, but never more than the user asks for. Where no executable is known in the whole
-        log, "history" goes by user and size. A job that does not name its user (`unnamed`) has no past of its own:
-        "history" takes that of all jobs, "last-two" leaves its estimate as it is.
+        One of these. From the *run time*: "exact"; "uniform" in [r, `factor` · r]; "mualem-feitelson"; "tsafrir", up to
+        `longest` seconds, by default the longest user estimate in this log. From the *user's estimate*: "doubled", or
+        multiplied by another `factor`. From the *past*, as known at submission: "history", the mean plus some
+        `deviations` of jobs of the same executable, user and size, or of all jobs; "last-two", the mean of the user's
+        last two, but never more than the user's estimate. If the log has no executables, "history" uses user and size.
+        A job without a user (`unnamed`) has no past of its own: "history" uses that of all jobs, "last-two" leaves its
+        estimate unchanged.
     seed
-        Of the random choices; the same seed gives the same estimates.
+        Seed of the random choices; the same seed gives the same estimates.
     constants
-        What else the model can be given (see `constants_of`): the parameters of the functions in `workloads.estimates`
-        and of `workloads.history.MeanAndDeviation`, by their names.
+        Further parameters of the model (see `constants_of`): those of the functions in `workloads.estimates` and of
+        `workloads.history.MeanAndDeviation`, by name.
 
     Raises
     ------
     ValueError
-        If there is no such model or constant, or the model cannot work with these.
+        There is no such model or constant, or the model cannot use these values.
     LogError
-        If the log lacks what the model needs.
+        The log lacks data that the model needs.
     """
     known = constants_of(model)
     for name, value in constants.items():
@@ -68,12 +68,12 @@ def with_estimates(log: Log, model: str, *, seed: int = 0, **constants: Any) -> 
 
 
 def constants_of(model: str) -> Mapping[str, Any]:
-    """Return the constants that a model can be given, with their defaults; `inspect.Parameter.empty` if it has none.
+    """Return the constants of a model, with their defaults; `inspect.Parameter.empty` for one without default.
 
     Raises
     ------
     ValueError
-        If there is no such model.
+        There is no such model.
     """
     if model not in MODELS:
         raise ValueError(f'there is no model of estimates "{model}"; known: {", ".join(MODELS)}')
@@ -82,12 +82,12 @@ def constants_of(model: str) -> Mapping[str, Any]:
 
 
 def unnamed(log: Log, model: str) -> dict[str, int]:
-    """Return how many jobs lack a field that a model needs: "user", and for history "executable"."""
+    """Return the number of jobs that lack a field of a model: "user", and for history "executable"."""
     return {name: int(np.count_nonzero(getattr(log, name) < 0)) for name in _GOES_BY.get(model, ())}
 
 
 def _check_named(log: Log, model: str) -> None:
-    """Refuse a log without users: all jobs would be one user's, or no user's, and the estimates say nothing."""
+    """Raise for a log without users: all jobs would be one user's, or no user's, and estimates would be meaningless."""
     missing = [_IN_WORDS[name] for name, jobs in unnamed(log, model).items() if jobs == len(log)]
     if len(log) and missing[:1] == [_IN_WORDS["user"]]:
         raise LogError(
@@ -98,7 +98,7 @@ def _check_named(log: Log, model: str) -> None:
 
 
 def _check_kind(model: str, name: str, value: Any, default: Any) -> None:
-    """Refuse text for a number and the other way round; what the number may be, the model knows."""
+    """Raise if a text is given for a number or vice versa; the model checks the number."""
     if isinstance(default, str):
         fits, kind = isinstance(value, str), "a word"
     else:
@@ -119,7 +119,7 @@ def _said(log: Log, model: str, seed: int, constants: Mapping[str, Any], rows: N
 
 
 class _Chosen(NamedTuple):
-    """Which rows of the log get which estimates."""
+    """The rows of the log with new estimates, and these."""
 
     rows: NDArray[np.intp]
     values: _Estimates
@@ -185,7 +185,7 @@ def _history(
     past = MeanAndDeviation(deviations, age, forget=forget, sample=bool(sample), least=int(least))
     size = np.where(log.requested_processors > 0, log.requested_processors, log.allocated_processors).astype(np.int64)
     named = (log.user >= 0) & (size > 0)
-    if (log.executable >= 0).any():  # else -1 is the program of all
+    if (log.executable >= 0).any():  # otherwise -1 is the program of all
         named &= log.executable >= 0
     keys = [
         key if known else None
@@ -231,18 +231,18 @@ MODELS: Mapping[str, Callable[..., _Chosen]] = {
     "last-two": _last_two,
     "tsafrir": _tsafrir,
 }
-"""Each is given the log and a generator of random numbers; its constants are its keyword-only parameters."""
+"""Functions of the log and a generator of random numbers; the constants are their keyword-only parameters."""
 
 _GOES_BY: Mapping[str, tuple[str, ...]] = {"history": ("user", "executable"), "last-two": ("user",)}
-"""The columns by which a model knows whose past a job shares."""
+"""The columns by which a model determines whose past a job shares."""
 
 _IN_WORDS = {"user": "users (field 12)", "executable": "programs (field 14)"}
 
 
 def _replayed(log: Log, learn: Callable[[int, int, int], None], ask: Callable[[int, int], int | None]) -> _Chosen:
-    """Return what a predictor says at each submission, having learnt of the ends before it.
+    """Return a predictor's estimates at each submission, after it has learned the earlier ends.
 
-    Jobs without a known run time keep their estimates, as do those of which the predictor can say nothing.
+    Jobs with unknown run times keep their estimates, as do those that the predictor cannot estimate.
 
     Parameters
     ----------

@@ -21,13 +21,13 @@ def uniform_factor(run_times: ArrayLike, factor: float, generator: np.random.Gen
     """Return estimates drawn uniformly from [run time, factor · run time]: the *f-model* of badly guessing users.
 
     In seconds, rounded up to whole ones; never below the run time or 1. Factor 1 gives perfect estimates. The same
-    seed draws the same position within the interval for every factor, so that studies of the factor compare like
-    with like (Mu'alem & Feitelson 2001, section 4.2, with factors 1, 2, 4, 11, 31, 101 and 301).
+    seed draws the same position within the interval for every factor, so that studies of the factor are paired
+    (Mu'alem & Feitelson 2001, section 4.2, with factors 1, 2, 4, 11, 31, 101 and 301).
 
     Raises
     ------
     ValueError
-        If the factor is below 1, a run time is negative, or estimates would exceed 2**53 s.
+        The factor is below 1, a run time is negative, or estimates would exceed 2**53 s.
     """
     seconds = _checked(run_times)
     if not (math.isfinite(factor) and factor >= 1):
@@ -96,7 +96,7 @@ def doubled(estimates: ArrayLike, factor: float = 2) -> NDArray[np.int64]:
 
 
 def accuracy(run_times: ArrayLike, estimates: ArrayLike) -> NDArray[np.float64]:
-    """Return the smaller of run time and estimate over the larger, job by job: 1 where they agree, 0 at worst.
+    """Return for each job the smaller of run time and estimate divided by the larger: 1 if equal, 0 at worst.
 
     Tang et al. 2013, section 4.2.1, equation 3; two zeros agree.
     """

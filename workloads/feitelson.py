@@ -1,13 +1,13 @@
 """A model like Feitelson's of 1996: harmonic sizes, hyper-exponential run times, jobs that run repeatedly.
 
-D. G. Feitelson, "Packing schemes for gang scheduling", Job Scheduling Strategies for Parallel Processing, 1996, which
-rests on six logs. Its form is known: sizes harmonic of order 1.5, then tailored by hand to emphasise small ones and
-powers of two; run times of a coefficient of variation above 1, weakly longer for larger jobs; repeated executions. Most
-of its numbers are not: the program of the Parallel Workloads Archive was not at hand. Hence "like": every number is a
-field of `FeitelsonModel`, which says where it comes from: *sourced* (stated in print), *recalled* (believed to be the
-published one, not confirmed) or *ours* (chosen here). Do not quote results as those of the published model.
+D. G. Feitelson, "Packing schemes for gang scheduling", Job Scheduling Strategies for Parallel Processing, 1996, based
+on six logs. Its form is known: sizes harmonic of order 1.5, then adjusted by hand to emphasise small ones and powers of
+two; run times with a coefficient of variation above 1, weakly longer for larger jobs; repeated executions. Most of its
+numbers are not known: the program of the Parallel Workloads Archive was not available. Hence "like": every number is a
+field of `FeitelsonModel` with its origin: *sourced* (stated in print), *recalled* (believed to be the published one,
+not confirmed) or *ours* (chosen here). Do not quote results as those of the published model.
 
-Mu'alem and Feitelson (2001, section 3.3) modified the model towards the CTC log: more small jobs (Fs), longer jobs
+Mu'alem and Feitelson (2001, section 3.3) modified the model to resemble the CTC log: more small jobs (Fs), longer jobs
 (Fl), both (Fsl). They give no numbers; those of `VARIANTS` are ours.
 """
 
@@ -34,11 +34,11 @@ class FeitelsonModel:
     size_order: float = 1.5
     """Sizes have weights n ** -size_order. Sourced."""
     power_of_two_factor: float = 4.0
-    """On the weights of powers of two above 1. Ours: with it about 85% of the jobs have 1 or a power of two."""
+    """Factor on the weights of powers of two above 1. Ours: about 85% of the jobs then have 1 or a power of two."""
     small_size: int = 1
-    """Up to here a size is small. Ours."""
+    """Largest small size. Ours."""
     small_factor: float = 1.0
-    """On the weights of small sizes. Ours."""
+    """Factor on the weights of small sizes. Ours."""
     short_share: float = 0.95
     """Share of short jobs among the smallest; others are long. Recalled."""
     short_slope: float = 0.2
@@ -46,18 +46,18 @@ class FeitelsonModel:
     short_mean: float = 1.0
     """Mean of the exponential run times of short jobs, in time units. Recalled."""
     long_mean: float = 7.0
-    """The same of long ones. Recalled."""
+    """Mean of the exponential run times of long jobs, in time units. Recalled."""
     time_unit: float = 1800.0
     """Seconds. Ours."""
     repeat_order: float = 2.5
-    """A job is run r times in all with weight r ** -repeat_order. Recalled."""
+    """A job has r runs in total with weight r ** -repeat_order. Recalled."""
     most_repeats: int = 1000
     """The largest r. Ours."""
     think_time: float = 0.0
-    """Seconds from the end of one run, had it started at once, to the submission of the next. Ours, as is the rule, and
-    that all runs of a job take the same time."""
+    """Seconds from the end of a run, if it had started at once, to the submission of the next. Ours, like this rule and
+    the equal run times of all runs of a job."""
     default_load: float = 0.688
-    """The load that the mean interarrival time is made for. Ours, after an example of Mu'alem and Feitelson."""
+    """The load that the mean interarrival time gives. Ours, after an example of Mu'alem and Feitelson."""
 
     def __post_init__(self) -> None:
         for name in ("power_of_two_factor", "small_factor", "short_mean", "long_mean", "time_unit", "default_load"):
@@ -73,12 +73,12 @@ class FeitelsonModel:
                 raise ValueError(f"{name} {getattr(self, name)} must be 1 or more")
 
     def run_time_mean(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean run time in seconds of jobs of this share n/N of the machine."""
+        """Return the mean run time in seconds of jobs with this share n/N of the machine."""
         short = self.short_shares(share)
         return self.time_unit * (short * self.short_mean + (1 - short) * self.long_mean)
 
     def short_shares(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the share of short jobs among those of this share n/N of the machine."""
+        """Return the share of short jobs among jobs with this share n/N of the machine."""
         return np.clip(self.short_share - self.short_slope * share, 0, 1)
 
     def mean_interarrival(self, machine: int) -> float:
@@ -89,7 +89,7 @@ class FeitelsonModel:
         return work * runs / (self.default_load * machine)
 
 
-# 42% of the jobs are serial, as in the CTC log; and its run times as two exponentials of the greatest likelihood.
+# 42% of the jobs are serial, as in the CTC log; and its run times as two exponentials with the greatest likelihood.
 _SMALL: Final[dict[str, Any]] = {"small_size": 1, "small_factor": 2.2}
 _LONG: Final[dict[str, Any]] = {"short_share": 0.47, "short_slope": 0.0, "short_mean": 0.11, "long_mean": 11.7}
 
@@ -99,7 +99,7 @@ VARIANTS: Final = {
     "Fl": FeitelsonModel(**_LONG),
     "Fsl": FeitelsonModel(**_SMALL, **_LONG),
 }
-"""The model and its modifications towards the CTC log: more small jobs (s), longer jobs (l)."""
+"""The model and its modifications to resemble the CTC log: more small jobs (s), longer jobs (l)."""
 
 
 def generate(
@@ -119,18 +119,18 @@ def generate(
     Parameters
     ----------
     jobs
-        How many, each run counted.
+        Number of jobs, counting each run.
     processors
-        Of the machine.
+        Processors of the machine.
     load
-        The offered load to reach by scaling interarrival times; by default what the model gives.
+        The offered load to reach by scaling interarrival times; by default that of the model.
     arrivals
         The law of the first runs' interarrival times (`workloads.arrivals`).
 
     Raises
     ------
     ValueError
-        For no jobs, no machine, or a load that cannot be reached.
+        There are no jobs or no machine, or the load cannot be reached.
     """
     model = model or FeitelsonModel()
     check_request(jobs, processors)
@@ -149,7 +149,7 @@ def generate(
         seconds = np.maximum(np.rint(_run_times(model, sizes / processors, generator)), 1)
         repeats = 1 + np.searchsorted(runs_below, generator.random(count), side="right")
         parts.append((first, sizes.astype(np.int32), seconds, repeats.astype(np.int32)))
-        # Later jobs will come after `last`; what is submitted until then is complete.
+        # Later jobs arrive after `last`; submissions until then are complete.
         complete = sum(_submitted_by(last, part, model.think_time) for part in parts)
         count = math.ceil(0.1 * jobs) + 10
     first, sizes, seconds, repeats = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -158,7 +158,7 @@ def generate(
     origin = np.repeat(np.arange(first.size, dtype=np.int32), repeats)
     run = np.arange(origin.size, dtype=np.int64) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     submit = first[origin] + run * (seconds[origin] + model.think_time)
-    # Equal instants in order of runs, so that none comes before the one it repeats.
+    # At the same instant in the order of runs, so that no run precedes the one that it repeats.
     order = np.argsort(submit, kind="stable")[:jobs]
     submit, origin = submit[order], origin[order]
     return generated_log(
@@ -203,13 +203,13 @@ def _run_times(
 
 
 def _submitted_by(instant: float, part: tuple[NDArray[np.float64], ...], think_time: float) -> int:
-    """Return how many runs of these jobs are submitted by an instant."""
+    """Return the number of runs of these jobs that are submitted by an instant."""
     first, _, seconds, repeats = part
     return int(np.minimum(repeats, 1 + (instant - first) // (seconds + think_time)).sum())
 
 
 def _preceding(origin: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return for each run the number (from 1) of the job's run before it, -1 for the first."""
+    """Return for each run the number (from 1) of the job's previous run, -1 for the first."""
     by_job = np.argsort(origin, kind="stable").astype(np.int32)
     before = np.full(origin.size, -1, dtype=np.int32)
     again = origin[by_job[1:]] == origin[by_job[:-1]]

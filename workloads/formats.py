@@ -2,13 +2,13 @@
 
 =========  ============================================================  ===================
 swf        Standard Workload Format                                      .swf
-sacct      what ``sacct --parsable2`` prints                             .sacct, .txt, .psv
+sacct      output of ``sacct --parsable2``                               .sacct, .txt, .psv
 csv        a table with a column for each field (`workloads.tables`)     .csv
 parquet    the same table                                                .parquet
 batsim     a workload of Batsim                                          .json
 =========  ============================================================  ===================
 
-All but Parquet may be gzip, by one more suffix, ``.gz``.
+All except Parquet may be gzip, with an additional suffix, ``.gz``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _HEAD = 1 << 18
 
 
 def format_named(name: str) -> Format | None:
-    """Return the format that the suffix of a file's name chooses; None if it chooses none."""
+    """Return the format of a file name's suffix; None if it has none."""
     return SUFFIXES.get(Path(name.removesuffix(".gz")).suffix.lower())
 
 
@@ -68,14 +68,14 @@ def format_of(source: str | Path | bytes) -> Format:
     try:
         if is_sacct(line.encode()) or why_no_sacct(line.encode()):
             return "sacct"
-    except LogError:  # no text: the reader says so, with the file's name
+    except LogError:  # not text: the reader reports it, with the file's name
         return "swf"
-    # A schedule in CSV is not a log, but as one it is refused in words that say what it is.
+    # A schedule in CSV is not a log, but the reader for logs refuses it with a clear message.
     return "csv" if is_table_header(line) or "submission_time" in line.split(",") else "swf"
 
 
 def _head(source: str | Path | bytes) -> bytes:
-    """Return how a file begins, unpacked."""
+    """Return the beginning of a file, unpacked."""
     with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as stream:
         head = stream.read(_HEAD)
     if not head.startswith(_GZIP):
@@ -83,7 +83,7 @@ def _head(source: str | Path | bytes) -> bytes:
     try:
         return zlib.decompressobj(wbits=31).decompress(head, _HEAD)
     except zlib.error:
-        return b""  # the reader says that it is damaged
+        return b""  # the reader reports that it is damaged
 
 
 def read_log_file(path: str | Path, *, lenient: bool = False, unit: Unit = "cpus") -> Log:
@@ -92,7 +92,7 @@ def read_log_file(path: str | Path, *, lenient: bool = False, unit: Unit = "cpus
     Raises
     ------
     LogError
-        It is none, or malformed.
+        It is not a log, or malformed.
     OSError
         The file cannot be read.
     """
@@ -106,14 +106,14 @@ def parse_log(data: bytes, *, name: str = "log", lenient: bool = False, unit: Un
 
 
 def read_log(stream: BinaryIO, form: Format, *, name: str = "log", lenient: bool = False, unit: Unit = "cpus") -> Log:
-    """Return the log in a stream; in SWF, CSV and Parquet by pieces, so that it takes little memory beside the log.
+    """Return the log in a stream; SWF, CSV and Parquet are read in pieces, with little memory besides the log.
 
     Parameters
     ----------
     lenient
-        Leave malformed lines out and count them in `Log.skipped`, instead of refusing the log.
+        Leave out malformed lines and count them in `Log.skipped`, instead of raising.
     unit
-        What processors are, where sacct printed both.
+        The unit of processors, if sacct printed both.
     """
     match form:
         case "sacct":
@@ -146,12 +146,12 @@ def _unpacked(data: bytes, name: str) -> bytes:
 
 
 def format_log(log: Log, into: Format, *, packed: bool = False) -> tuple[bytes, Mapping[str, int]]:
-    """Return a log in a format, and by reason the number of jobs that this format cannot represent.
+    """Return a log in a format, and the number of jobs that this format cannot represent, by reason.
 
     Parameters
     ----------
     packed
-        As gzip, always the same bytes for the same log.
+        As gzip, with the same bytes every time.
     """
     left_out: Mapping[str, int] = {}
     match into:

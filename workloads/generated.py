@@ -17,7 +17,7 @@ __all__ = ["check_request", "constants_text", "generated_log"]
 
 
 def check_request(jobs: int, processors: int) -> None:
-    """Refuse to generate no jobs, or jobs for no machine."""
+    """Raise for no jobs, or for no machine."""
     if jobs < 1:
         raise ValueError(f"{jobs} jobs cannot be generated; give 1 or more")
     if processors < 1:
@@ -45,7 +45,7 @@ def generated_log(
     Parameters
     ----------
     name
-        The generator's, also the log's.
+        Name of the generator and of the log.
     submit
         Seconds; fractions are cut off.
     run_times
@@ -53,15 +53,15 @@ def generated_log(
     machine
         Its processors.
     load
-        The offered load to reach by scaling interarrival times; None for what the model gives.
+        The offered load to reach by scaling interarrival times; None for that of the model.
     computer, thanks, notes, entries
-        For the header: what made this, acknowledgements, notes, and keys of the model's own.
+        For the header: the generator, acknowledgements, notes, and keys of the model.
     columns
         Further columns by name.
 
     Notes
     -----
-    Arrays are taken over, not copied: the caller gives them away.
+    Arrays are not copied: the caller must not use them afterwards.
     """
     seconds = submit_at_load(submit, sizes, run_times, machine, load) if load is not None else np.trunc(submit)
     scaling = "as the model gives it" if load is None else f"scaled to {load:g} by interarrival times"

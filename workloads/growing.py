@@ -1,4 +1,4 @@
-"""The columns of a log while it is read, some thousands of jobs at a time."""
+"""The columns of a log during reading, some thousands of jobs at a time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class GrowingColumns:
         self._known: dict[str, NDArray[Any]] = {}
 
     def append(self, columns: Mapping[str, NDArray[np.float64]]) -> None:
-        """Add jobs; columns that are not given are unknown, identities have no fractions."""
+        """Add jobs; missing columns are unknown, identities have no fractions."""
         start, self.length = self.length, self.length + len(next(iter(columns.values())))
         if self.length > self._capacity:
             self._capacity = self.length + self.length // 8
             for column in self._known.values():
-                column.resize(self._capacity, refcheck=False)  # large ones grow without being copied
+                column.resize(self._capacity, refcheck=False)  # large ones grow without a copy
                 column[start:] = -1
         for field in FIELDS:
             values = columns.get(field.name)
@@ -44,9 +44,9 @@ class GrowingColumns:
             column[start : self.length] = values
 
     def backwards(self) -> int | None:
-        """Return the place of the first job that was submitted in an earlier second than the one above; None if none.
+        """Return the index of the first job submitted in an earlier second than the one before; None if there is none.
 
-        The simulated world has whole seconds; within one, the file's order stands.
+        Simulated time is in whole seconds; within a second, the order of the file is kept.
         """
         second = self._seconds()
         found = np.flatnonzero(second[1:] < second[:-1])

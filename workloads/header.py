@@ -1,7 +1,7 @@
 """The header comments of a log: kept line by line as written, and read as keys and values.
 
 A header line is ``; Key: value``. Lines without a key that follow one, indented or not, continue its value until an
-empty comment; several keys (Acknowledge, Note, Queue) may repeat. Nothing here changes a line unless it is asked to.
+empty comment; several keys (Acknowledge, Note, Queue) may repeat. Lines change only on request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 class _Entry(NamedTuple):
     key: str
     value: str
-    start: int  # lines[start:stop] is where it stands
+    start: int  # its lines are lines[start:stop]
     stop: int
 
 
@@ -48,7 +48,7 @@ class Epoch:
     zone: tzinfo
     """The zone of the machine, for dividing the log into days and months."""
     assumed: tuple[str, ...] = ()
-    """What the header did not say and was taken instead; empty where it said everything."""
+    """Values that the header lacks and that were assumed; empty if it is complete."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Header:
     Parameters
     ----------
     lines
-        The lines as written, without line ends; each begins with ``;``, blanks before it allowed.
+        The lines as written, without line ends; each begins with ``;``, possibly after blanks.
     """
 
     lines: tuple[str, ...] = ()
@@ -104,12 +104,12 @@ class Header:
         return next((value for value in self.all(key) if value), None)
 
     def integer(self, key: str) -> int | None:
-        """Return the whole number that a key's value begins with; what follows it ("338 (batch only)") is a remark."""
+        """Return the whole number at the beginning of a key's value; the rest ("338 (batch only)") is a remark."""
         match = _WHOLE.match(self.text(key) or "")
         return int(match.group().replace(",", "")) if match else None
 
     def with_value(self, key: str, value: object) -> Header:
-        """Return a header in which the key has one value: put where the first stood, or at the end."""
+        """Return a header in which the key has one value: in place of the first one, or at the end."""
         wanted = _CANONICAL.get(key.lower(), key)
         old = [entry for entry in self._entries if entry.key == wanted]
         gone = {number for entry in old for number in range(entry.start, entry.stop)}
@@ -140,7 +140,7 @@ class Header:
 
     @property
     def acknowledgements(self) -> tuple[str, ...]:
-        """Whom to thank for the log, one item for each Acknowledge."""
+        """Acknowledgements for the log, one item per Acknowledge."""
         return tuple(value for value in self.all("Acknowledge") if value)
 
     @property
@@ -155,7 +155,7 @@ class Header:
 
     @property
     def max_records(self) -> int | None:
-        """The number of lines; can exceed `max_jobs` where partial executions were logged."""
+        """The number of lines; can exceed `max_jobs` if partial executions were logged."""
         return self.integer("MaxRecords")
 
     @property
@@ -180,7 +180,7 @@ class Header:
 
     @property
     def allow_overuse(self) -> bool | None:
-        """Whether a job may use more than it requested; None where the header does not say."""
+        """Whether a job may use more than it requested; None if the header does not say."""
         return {"yes": True, "true": True, "no": False, "false": False}.get((self.text("AllowOveruse") or "").lower())
 
     @property
@@ -209,7 +209,7 @@ class Header:
 
     @property
     def time_zone(self) -> int | None:
-        """The deprecated TimeZone, seconds east of Greenwich; knows no summer time and is wrong in some logs."""
+        """The deprecated TimeZone, seconds east of Greenwich; it ignores summer time and is wrong in some logs."""
         return self.integer("TimeZone")
 
     @property
@@ -258,7 +258,7 @@ def _key_and_value(line: str) -> tuple[str, str]:
         key, value = match["key"], match["value"].strip()
         if key.lower() in _CANONICAL:
             return _CANONICAL[key.lower()], value
-        # An indented line is text that goes on, and so is "http://...".
+        # An indented line continues the text, and so does "http://...".
         if len(match["indent"]) <= 1 and (match["gap"] or not value):
             return key, value
     return "", line.lstrip().removeprefix(";").strip()
@@ -270,7 +270,7 @@ def _written(key: str, value: object) -> tuple[str, ...]:
 
 
 def _instant(date: str, zone: tzinfo) -> int | None:
-    """Return the epoch second of a date like "Wed Jun 26 17:06:00 EDT 1996", its zone's letters left aside."""
+    """Return the epoch second of a date like "Wed Jun 26 17:06:00 EDT 1996", ignoring the letters of its zone."""
     match = _DATE.search(date)
     if match is None or match[1] not in _MONTHS:
         return None

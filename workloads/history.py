@@ -1,6 +1,6 @@
-"""Estimates that a system derives from jobs that have ended.
+"""Estimates that a system derives from ended jobs.
 
-Each predictor learns of ends in their order, and is asked at submissions, in between; see `workloads.replay`.
+Each predictor learns ends in their order, and is queried at submissions in between; see `workloads.replay`.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ __all__ = ["WEEK", "Forget", "LastTwo", "MeanAndDeviation"]
 WEEK = 7 * 86400
 
 Forget = Literal["idle", "begun", "window"]
-"""When information is old: see `MeanAndDeviation`."""
+"""When information is too old: see `MeanAndDeviation`."""
 
 
 _MOST_DEVIATIONS = 1000
-"""More would say nothing about jobs, and soon be more seconds than can be counted."""
+"""Larger values would be meaningless, and soon exceed any number of seconds."""
 
 
 class MeanAndDeviation:
     """The mean of earlier run times plus some standard deviations (Mu'alem & Feitelson 2001, section 4.4).
 
-    Of jobs with the same key, the paper's being (executable, user, size), it keeps three numbers: how many ended, the
-    sum of their run times and that of the squares. The paper adds that where nothing specific is known "data for the
-    whole workload is used", and that it discards "historical information if it is more than a week old" to "start
-    from scratch". It does not say how the age is measured, which deviation is meant, or how many jobs make a history.
+    For jobs with the same key, in the paper (executable, user, size), it keeps three numbers: how many ended, and the
+    sums of their run times and of the squares. The paper adds that if nothing specific is known "data for the whole
+    workload is used", and that it discards "historical information if it is more than a week old" to "start from
+    scratch". It does not say how the age is measured, which deviation is meant, or how many jobs make a history.
 
-    Read as by the defaults, 72.0% of the completed jobs of CTC's log (3.1-cln) have a history and 18.7% get less than
-    their run time, published 72.1% and 19.2%. But 16.7% do in spite of a history, published 10.0%; at that
-    coverage no reading below gets under 15.9%.
+    With the defaults, 72.0% of the completed jobs of CTC's log (3.1-cln) have a history and 18.7% get less than their
+    run time; published are 72.1% and 19.2%. But 16.7% get less in spite of a history, published 10.0%; at that coverage
+    no reading below yields less than 15.9%.
 
     Parameters
     ----------
     deviations
-        How many standard deviations are added.
+        Number of standard deviations that are added.
     age
-        Seconds after which information is old.
+        Seconds after which information is too old.
     forget
-        What is old. "idle" (our reading, as three numbers suffice for it): all that is known of a key, if its last
-        job ended longer than `age` ago. "begun": all that is known of a key, if its record was begun longer than
-        `age` ago. "window": each job that ended longer than `age` ago. The same holds for the whole workload.
+        What is too old. "idle" (our reading, as three numbers suffice for it): everything about a key whose last job
+        ended longer than `age` ago. "begun": everything about a key whose record began longer than `age` ago. "window":
+        each job that ended longer than `age` ago. The same holds for the whole workload.
     sample
-        True divides by n - 1, which needs two jobs; one job alone then has no deviation, as it has none by n.
+        True divides by n - 1, which needs two jobs; a single job has deviation 0, as with n.
     least
-        How many jobs of a key make it known.
+        Number of jobs that make a key known.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class MeanAndDeviation:
         self._last_end: int | None = None
 
     def ended(self, key: Hashable, run_time: int, end: int) -> None:
-        """Record a job that has ended; a job with the key None is similar to no other, so it counts only for all jobs.
+        """Record a job that has ended; a job with the key None is similar to no other and counts only for all jobs.
 
         Raises
         ------
         ValueError
-            If ends are not in order.
+            Ends are not in order.
         """
         self._last_end = _in_order(end, self._last_end)
         records = [self._all]
@@ -93,7 +93,7 @@ class MeanAndDeviation:
     def estimate(self, key: Hashable, now: int) -> tuple[int | None, bool]:
         """Return the estimate in whole seconds, rounded up, at least 1, and whether jobs of this key were known.
 
-        Where they are not it is that of all jobs; None where no job at all is known.
+        Otherwise the estimate is that of all jobs; None if no job at all is known.
         """
         _not_past(now, self._last_end)
         own = self._of.get(key) if key is not None else None
@@ -125,12 +125,12 @@ class LastTwo:
         self._last_end: int | None = None
 
     def ended(self, user: int, run_time: int, end: int) -> None:
-        """Record a job that has ended; the user -1 is unknown, and has no other job.
+        """Record a job that has ended; the user -1 is unknown and has no other job.
 
         Raises
         ------
         ValueError
-            If ends are not in order.
+            Ends are not in order.
         """
         self._last_end = _in_order(end, self._last_end)
         if user >= 0:
@@ -145,7 +145,7 @@ class LastTwo:
 
 
 class _Record:
-    """Number, sum and sum of squares of run times. Whole numbers, so that what is added can be taken out again."""
+    """Number, sum and sum of squares of run times. Whole numbers, so that additions can be undone exactly."""
 
     __slots__ = ("_each", "first", "jobs", "last", "squares", "total")
 

@@ -1,13 +1,13 @@
 """The hyper-Erlang distribution of common order: two Erlang branches, fitted to three moments.
 
-A value is the sum of `order` exponential stages, whose mean is one of two. With raw moments m1, m2, m3 and order n, let
-u_k = m_k / (n (n+1) … (n+k-1)): the moments that the stage mean must have, as a random variable of two values. With
+A value is the sum of `order` exponential stages with one of two means. With raw moments m1, m2, m3 and order n, let
+u_k = m_k / (n (n+1) … (n+k-1)): the required moments of the stage mean, as a random variable with two values. With
 D = u2 - u1², s = (u3 - u1 u2) / D and q = (u1 u3 - u2²) / D, these values are the roots of x² - s x + q, and the share
 of the first is p = (u1 - x2) / (x1 - x2) (after Jann et al. 1997, who use such distributions for run times and
 interarrival times).
 
 There are two positive roots, and p is within (0, 1), exactly if D > 0 and q > 0, that is if n > 1 / CV² and
-(n+2) / (n+1) < m1 m3 / m2². Both only get easier with n, so that the smallest order that works is found by counting up.
+(n+2) / (n+1) < m1 m3 / m2². Both only get easier with n, so the smallest possible order is found by counting up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST_ORDER: Final = 100
 """Orders tried; the published fits need 7 at most."""
 
 _TOLERANCE: Final = 1e-9
-"""How far, relatively, the moments of a fit may be off what they were fitted to."""
+"""Relative tolerance of the moments of a fit."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class HyperErlang:
     """Mean of a stage, 1 / lambda1; 0 means values of 0."""
     stage2: float
     matched: int = 3
-    """How many moments of what it was fitted to it has: 3, or fewer where no order gives three (see `of_moments`)."""
+    """Number of given moments that it has: 3, or fewer if no order has three (see `of_moments`)."""
 
     def __post_init__(self) -> None:
         if self.order < 1:
@@ -53,20 +53,20 @@ class HyperErlang:
 
     @classmethod
     def of_moments(cls, m1: float, m2: float, m3: float, *, largest_order: int = LARGEST_ORDER) -> HyperErlang:
-        """Return the distribution of the smallest order that has these raw moments.
+        """Return the distribution of the smallest order with these raw moments.
 
-        Where no order up to `largest_order` has all three, the branches are as follows, with N that order:
+        If no order up to `largest_order` has all three, the branches are as follows, with N that order:
 
-        - CV² <= 1/N (nearly constant values, a single one): one Erlang branch of order N with the mean alone.
-        - else, the third moment is too small for the second (values that are nearly all 0 or one constant): values of
-          0 and an Erlang branch of order N, with the first two moments; the third is off by less than 1/N.
+        - CV² <= 1/N (nearly constant values, a single one): one Erlang branch of order N with the mean only.
+        - otherwise, the third moment is too small for the second (values that are nearly all 0 or one constant): values
+          of 0 and an Erlang branch of order N, with the first two moments; the third deviates by less than 1/N.
 
-        Moments of exactly one Erlang branch give that branch.
+        Moments of exactly one Erlang branch yield that branch.
 
         Raises
         ------
         ValueError
-            If no distribution of numbers >= 0 has these moments.
+            No distribution of numbers >= 0 has these moments.
         """
         if not (0 <= m1 < math.inf and m2 < math.inf and m3 < math.inf):
             raise ValueError(f"moments {m1}, {m2}, {m3} must be finite and not negative")
@@ -106,7 +106,7 @@ class HyperErlang:
         return self.moment(1)
 
     def cdf(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Return the share of values up to each of these."""
+        """Return the share of values up to each of the given ones."""
         from scipy.special import gammainc
 
         x = np.asarray(values, dtype=np.float64)
@@ -127,8 +127,8 @@ class HyperErlang:
     def draw_residual(self, generator: np.random.Generator) -> float:
         """Return the time from a random instant to the next arrival, if interarrival times have this distribution.
 
-        An instant lies in an interarrival time of the first branch with a probability in proportion to the time that
-        those take up, and in each of its stages with the same probability; stages have no memory.
+        An instant lies in an interarrival time of the first branch with a probability proportional to the time that
+        these take up, and in each of its stages with the same probability; stages have no memory.
         """
         first = generator.random() * (self.p * self.stage1 + (1 - self.p) * self.stage2) < self.p * self.stage1
         stages = int(generator.integers(1, self.order + 1))
@@ -148,10 +148,10 @@ def _of_order(n: int, c2: float, c3: float) -> tuple[float, float, float] | None
     if not (s > 0 and q > 0 and root > 0):
         return None
     x2 = s / 2 + math.sqrt(root)
-    x1 = q / x2  # the smaller root, without taking the difference of two large numbers
+    x1 = q / x2  # the smaller root, without a difference of two large numbers
     p = (x2 - u1) / (x2 - x1)
     found = ((p * x1**k + (1 - p) * x2**k) / u for k, u in ((1, u1), (2, u2), (3, u3)))
-    # Where rounding has spoilt the moments, the next order is better conditioned.
+    # If rounding has spoilt the moments, the next order is better conditioned.
     if not (0 <= p <= 1 and all(abs(ratio - 1) <= _TOLERANCE for ratio in found)):
         return None
     return p, x1, x2

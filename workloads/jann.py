@@ -1,19 +1,19 @@
-"""Jann's model: jobs of each range of sizes have run and interarrival times of their own, fitted to a log.
+"""Jann's model: each range of sizes has its own run times and interarrival times, fitted to a log.
 
 J. Jann, P. Pattnaik, H. Franke, F. Wang, J. Skovira and J. Riordan, "Modeling of workload in MPPs", Job Scheduling
-Strategies for Parallel Processing, 1997. Sizes fall into ranges, by powers of two or by multiples of five; in each, run
-times and interarrival times are hyper-Erlang of common order with the first three moments of a log. The authors'
-tables are not at hand, so the model is fitted here, to any log (`fit`); the fitted model can be kept in a file
-(`JannModel.to_toml`), which has no line of the log in it.
+Strategies for Parallel Processing, 1997. Sizes are divided into ranges, by powers of two or by multiples of five; in
+each, run times and interarrival times are hyper-Erlang of common order with the first three moments of a log. The
+authors' tables are not available, so the model is fitted here, to any log (`fit`); the fitted model can be stored in a
+file (`JannModel.to_toml`), which contains no line of the log.
 
-`ctc_model` is the nearest to the published one that could be made: fitted to the CTC SP2's log of the same days, 25
-June to 12 September 1996, for the same 322 processors. The published one had 17,440 jobs to go by, this one 17,826
-(of version 3.1-cln of the log, which leaves out one user).
+`ctc_model` is as close to the published one as possible: fitted to the CTC SP2's log of the same days, 25 June to 12
+September 1996, for the same 322 processors. The published one was fitted to 17,440 jobs, this one to 17,826 (of version
+3.1-cln of the log, which leaves out one user).
 
-Ours, where the sources at hand are silent:
+Our choices where the available sources are silent:
 
-- A range with too few jobs, or whose jobs all came in one second, joins the neighbour with fewer jobs.
-- Within a range, sizes have their frequencies in the log: that keeps its emphasis on powers of two.
+- A range with too few jobs, or whose jobs all arrived in one second, joins the neighbour with fewer jobs.
+- Within a range, sizes have their frequencies in the log, which keeps its emphasis on powers of two.
 - Each range's arrivals are a stationary process (its first interarrival time is a residual one), so that the mix of
   jobs is right from second 0 on; all are merged.
 - Run times are rounded to whole seconds, at least 1.
@@ -41,7 +41,7 @@ from workloads.log import Log
 __all__ = ["JannModel", "Ranges", "SizeRange", "ctc_model", "fit", "generate", "size_ranges"]
 
 Ranges = Literal["powers-of-two", "multiples-of-five"]
-"""How sizes are split: 1, 2, 3-4, 5-8, … or 1-5, 6-10, …"""
+"""How sizes are divided: 1, 2, 3-4, 5-8, … or 1-5, 6-10, …"""
 
 SCHEMA = "gas.jann/1"
 LEAST_JOBS = 30
@@ -54,11 +54,11 @@ class SizeRange:
     first: int
     """The smallest size of the range, in processors."""
     last: int
-    """The largest."""
+    """The largest size."""
     sizes: tuple[int, ...]
     """The sizes that occur, ascending."""
     counts: tuple[int, ...]
-    """How many jobs of the log had each."""
+    """Number of jobs of the log with each size."""
     run_time: HyperErlang
     interarrival: HyperErlang
 
@@ -98,7 +98,7 @@ class JannModel:
 
     @property
     def largest_size(self) -> int:
-        """The most processors that a job can request."""
+        """Most processors that a job can request."""
         return self.ranges[-1].sizes[-1]
 
     @property
@@ -140,7 +140,7 @@ class JannModel:
         Raises
         ------
         ValueError
-            If it is none; the message names the place.
+            The document is not a model; the message names the place.
         """
         try:
             document = tomllib.loads(text)
@@ -167,20 +167,20 @@ def fit(
 ) -> JannModel:
     """Return the model with the moments of a log.
 
-    Run times are those of the log, whatever the estimates; interarrival times lie between the first and the last job
-    of each range.
+    Run times are those of the log, independently of estimates; interarrival times are between the first and the last
+    job of each range.
 
     Parameters
     ----------
     processors
-        Of the machine, by default the header's; larger jobs are left out (`workloads.rigid_jobs`).
+        Processors of the machine, by default the header's; larger jobs are left out (`workloads.rigid_jobs`).
     least_jobs
         A range with fewer jobs joins a neighbour, until one range is left.
 
     Raises
     ------
     ValueError
-        If the log has no two submit times, or `ranges` is not known.
+        The log does not have two different submit times, or `ranges` is unknown.
     """
     if ranges not in get_args(Ranges):
         raise ValueError(f'ranges "{ranges}" are not known; known: {", ".join(get_args(Ranges))}')
@@ -247,16 +247,16 @@ def generate(
     Parameters
     ----------
     jobs
-        How many.
+        Number of jobs.
     processors
-        Of the machine, by default the model's; at least the model's largest job.
+        Processors of the machine, by default the model's; at least the model's largest job.
     load
-        The offered load to reach by scaling interarrival times; by default what the model gives.
+        The offered load to reach by scaling interarrival times; by default that of the model.
 
     Raises
     ------
     ValueError
-        For no jobs, a machine too small, or a load that cannot be reached.
+        There are no jobs, the machine is too small, or the load cannot be reached.
     """
     model = model or ctc_model()
     machine = model.machine if processors is None else processors
@@ -304,7 +304,7 @@ def _arrivals(
                 last = float(more[-1])
                 parts.append(more)
             arrivals[number] = np.concatenate(parts)
-        # Beyond the horizon some ranges may have arrivals to come that were not drawn.
+        # Beyond the horizon, further arrivals of some ranges were not drawn.
         if sum(int(np.searchsorted(times, horizon, side="right")) for times in arrivals) >= jobs:
             break
         horizon *= 1.05

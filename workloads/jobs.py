@@ -15,7 +15,7 @@ from workloads.log import PARTIAL, Log, LogError, is_unknown
 __all__ = ["Overrun", "RigidJobs", "apply_overrun", "machine_size", "rigid_jobs"]
 
 Overrun = Literal["kill", "extend"]
-"""What becomes of a job that would outlive its estimate."""
+"""What happens to a job that would exceed its estimate."""
 
 _COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "user", "group", "executable", "row")
 
@@ -27,7 +27,7 @@ class RigidJobs:
     Raises
     ------
     ValueError
-        If the columns differ in length, are not sorted by submission, or hold a job that cannot be scheduled.
+        The columns differ in length, are not sorted by submission, or have a job that cannot be scheduled.
     """
 
     id: NDArray[np.int64]
@@ -38,20 +38,20 @@ class RigidJobs:
     estimate: NDArray[np.int64]
     """Seconds requested, at least 1."""
     run_time: NDArray[np.int64]
-    """Seconds, 0 allowed; longer than the estimate until `apply_overrun` has decided what that means."""
+    """Seconds, possibly 0; it may exceed the estimate until `apply_overrun` has been applied."""
     user: NDArray[np.int64]
-    """-1 where unknown, as for `group` and `executable`; read-only, and of stride 0 where no job knows it (see
-    `workloads.log`), so copy it (`numpy.array`) before it meets code that wants memory in a row."""
+    """-1 if unknown, as for `group` and `executable`; read-only, and of stride 0 if unknown for all jobs (see
+    `workloads.log`), so copy it (`numpy.array`) for code that requires contiguous memory."""
     group: NDArray[np.int64]
     executable: NDArray[np.int64]
     row: NDArray[np.int64]
-    """Where each job stands in the columns of its log."""
+    """Index of each job in the columns of its log."""
     machine: int
     """Processors of the machine."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Jobs of the log left out, counted by reason."""
     header: Header = field(default_factory=Header)
-    """Of the log: what second 0 is on the calendar, and whom to thank, for those who show it."""
+    """Header of the log: calendar time of second 0, and acknowledgements, for display."""
 
     def __post_init__(self) -> None:
         for name in _COLUMNS:
@@ -80,15 +80,15 @@ class RigidJobs:
 def rigid_jobs(log: Log, processors: int | None = None) -> RigidJobs:
     """Return the jobs of a log that a machine can run.
 
-    A job's processors are the requested ones where positive, else the allocated ones; its estimate is the requested
-    time where positive, else its run time, at least 1 s. Fractions are cut off. Left out and counted, each under the
-    first of these reasons, are partial executions (status 2, 3, 4) of a job that has a line of its own, which holds
-    their work already; jobs without a run time (negative); without processors; and with more than the machine has.
+    A job's processors are the requested ones if positive, otherwise the allocated ones; its estimate is the requested
+    time if positive, otherwise its run time, at least 1 s. Fractions are cut off. Left out and counted, each under the
+    first of these reasons, are partial executions (status 2, 3, 4) of a job with a line of its own, which includes
+    their work; jobs without a run time (negative); without processors; and with more than the machine has.
 
     Parameters
     ----------
     processors
-        Of the machine; by default what the log's header says (see `machine_size`).
+        Processors of the machine; by default those of the log's header (see `machine_size`).
     """
     machine = machine_size(log, processors)
     count = _whole(np.where(log.requested_processors > 0, log.requested_processors, log.allocated_processors))
@@ -106,7 +106,7 @@ def rigid_jobs(log: Log, processors: int | None = None) -> RigidJobs:
 
     kept = np.flatnonzero(reason == 0)
     submit = _taken(_whole(log.submit), kept)
-    if (submit[1:] < submit[:-1]).any():  # a log that was read is sorted already
+    if (submit[1:] < submit[:-1]).any():  # a log that was read is already sorted
         order = np.argsort(submit, kind="stable")
         submit, kept = submit[order], kept[order]
     count, run_time = _taken(count, kept), _taken(run_time, kept)
@@ -130,14 +130,14 @@ def rigid_jobs(log: Log, processors: int | None = None) -> RigidJobs:
 
 
 def machine_size(log: Log, processors: int | None = None) -> int:
-    """Return the number of processors of the machine: as given, else MaxProcs, else MaxNodes of the header.
+    """Return the number of processors of the machine: as given, otherwise MaxProcs, otherwise MaxNodes of the header.
 
     Raises
     ------
     ValueError
-        If the given number is not positive.
+        The given number is not positive.
     LogError
-        If neither the caller nor the header names a positive number.
+        Neither the caller nor the header gives a positive number.
     """
     if processors is not None:
         if processors < 1:
@@ -157,8 +157,8 @@ def apply_overrun(jobs: RigidJobs, rule: Overrun = "kill") -> RigidJobs:
     Parameters
     ----------
     rule
-        "kill" cuts the run time at the estimate, as a scheduler does that enforces the walltime; "extend" raises
-        the estimate to the run time.
+        "kill" cuts the run time at the estimate, like a scheduler that enforces the walltime; "extend" raises the
+        estimate to the run time.
     """
     if rule == "kill":
         return replace(jobs, run_time=np.minimum(jobs.run_time, jobs.estimate))
@@ -174,7 +174,7 @@ def _whole(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _parts(log: Log) -> NDArray[np.bool_]:
-    """Return which lines are partial executions of a job whose line for the whole is there."""
+    """Return which lines are partial executions of a job that also has a line for the whole."""
     part = np.zeros(len(log), dtype=bool)
     if not is_unknown(log.status):
         part = np.isin(log.status, PARTIAL)
@@ -184,14 +184,14 @@ def _parts(log: Log) -> NDArray[np.bool_]:
 
 
 def _taken(column: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
-    """Return a column at some rows in their order; itself, not a copy, where that is all of them as they stand."""
+    """Return a column at some rows in their order; the column itself, not a copy, if these are all rows in order."""
     if rows.size == column.size and (rows[1:] > rows[:-1]).all():
         return column
     return column[rows]
 
 
 def _identity(column: NDArray[np.int64], rows: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Return an identity at some rows, in no memory where it is unknown throughout."""
+    """Return an identity at some rows, without using memory if it is unknown for all."""
     if is_unknown(column):
         return np.broadcast_to(column[:1].reshape(()), rows.shape)
     found: NDArray[np.int64] = column[rows]

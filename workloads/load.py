@@ -18,7 +18,7 @@ __all__ = ["most_in_use", "offered_load", "processors_in_use", "scale_interarriv
 def offered_load(jobs: RigidJobs) -> float:
     """Return the processor-seconds of all jobs divided by those of the machine between first and last submission.
 
-    0 where there are no jobs or all are submitted in the same second.
+    0 if there are no jobs or all are submitted in the same second.
     """
     return _load(jobs.submit, jobs.processors, jobs.run_time, jobs.machine)
 
@@ -37,7 +37,7 @@ def processors_in_use(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the instants at which jobs end and start, ascending, and the processors in use from each instant on.
 
-    Each end and each start counts by itself; what ends at an instant is given back first.
+    Each end and each start counts separately; at the same instant, ends come first.
     """
     times = np.concatenate([end, start])
     order = np.argsort(times, kind="stable")
@@ -45,9 +45,9 @@ def processors_in_use(
 
 
 def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:
-    """Return submit times with all interarrival times multiplied, to the nearest second; the first stays.
+    """Return submit times with all interarrival times multiplied, to the nearest second; the first stays unchanged.
 
-    Rounding does not add up: each job is within half a second of where exact multiplication puts it.
+    Rounding errors do not add up: each job is within half a second of its exact position.
     """
     if not (math.isfinite(factor) and factor > 0):
         raise ValueError(f"interarrival times cannot be multiplied by {factor}; give a number above 0")
@@ -65,12 +65,13 @@ def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:
 def scale_to_load(jobs: RigidJobs, load: float) -> RigidJobs:
     """Return the jobs with interarrival times multiplied by (offered load) / `load`, so that they offer `load`.
 
-    Sizes and run times stay. Load 0.688 raised to 0.8 takes the factor 0.86 (Mu'alem & Feitelson 2001, section 3.1).
+    Sizes and run times stay unchanged. Raising load 0.688 to 0.8 takes the factor 0.86 (Mu'alem & Feitelson 2001,
+    section 3.1).
 
     Raises
     ------
     ValueError
-        If no factor gives this load: it is not positive, or the jobs offer none.
+        No factor gives this load: it is not positive, or the jobs have no load.
     """
     return replace(jobs, submit=submit_at_load(jobs.submit, jobs.processors, jobs.run_time, jobs.machine, load))
 
@@ -80,7 +81,7 @@ def submit_at_load(
 ) -> NDArray[np.int64]:
     """Return submit times at which these jobs, in order, offer `load` to the machine; see `scale_to_load`.
 
-    Submit times may have fractions of seconds, which then are scaled too.
+    Submit times may have fractions of seconds, which are also scaled.
     """
     times = np.asarray(submit)
     if not (math.isfinite(load) and load > 0):

@@ -1,11 +1,11 @@
 """A log in memory: one array per field of the Standard Workload Format, with its header.
 
-Fields come in three kinds. A *measure* (a time or an amount of memory) may have a fraction and is float64. A *count*
-(of processors) and an *identity* (job, user, queue, …) are whole numbers, int64; where a log breaks the format with a
-fraction, a count column is kept as float64 so that nothing is lost, and an identity is refused. -1 means unknown.
+Fields have three kinds. A *measure* (a time or an amount of memory) may have a fraction and is float64. A *count* (of
+processors) and an *identity* (job, user, queue, …) are whole numbers, int64; if a log violates the format with a
+fraction, a count column is kept as float64 so that nothing is lost, and an identity is an error. -1 means unknown.
 
-A column that is unknown in every job is one -1 that numpy shows as many (stride 0), so it takes no memory: of the 18
-columns most logs know about ten. It is read, sliced and compared like any other.
+A column that is unknown for every job is a single -1 that numpy shows as many (stride 0), so it takes no memory: most
+logs have about ten of the 18 columns. It is read, sliced and compared like any other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Measures: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 LARGEST = 2**53
-"""The largest number a field may have: up to here float64 holds every whole number."""
+"""The largest number of a field: up to here float64 represents every whole number."""
 
 PARTIAL = (2, 3, 4)
 """The status of a partial execution: to be continued; the last part, completed or failed."""
@@ -39,11 +39,11 @@ class Field(NamedTuple):
     """One of the 18 fields of a line."""
 
     number: int
-    """Its place, from 1."""
+    """Its position, from 1."""
     name: str
     """The name of its column in a `Log`."""
     label: str
-    """How messages name it."""
+    """Its name in messages."""
     kind: Literal["measure", "count", "identity"]
 
     def __str__(self) -> str:
@@ -88,13 +88,13 @@ class LogError(Unusable):
         self.field = at_field.name if at_field else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions are copied, and come over from other processes, by calling their class with their message alone.
+        # Copying and unpickling exceptions calls their class with the message alone.
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """The jobs of a log in the order of their submission, seconds and processors throughout; arrays are read-only.
+    """The jobs of a log in order of submission, with times in seconds and counts in processors; arrays are read-only.
 
     `from_columns` makes one from arrays, `workloads.swf.read_swf` from a file.
     """
@@ -125,9 +125,9 @@ class Log:
     think_time: Measures
     header: Header = field(default_factory=Header)
     name: str = "log"
-    """How messages name the log."""
+    """Name of the log in messages."""
     warnings: tuple[str, ...] = ()
-    """What a user should know before trusting the log."""
+    """What a user should know before relying on the log."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Malformed lines left out by a lenient reader, counted by reason."""
 
@@ -138,18 +138,17 @@ class Log:
     def from_columns(
         cls, columns: Mapping[str, ArrayLike], *, header: Header | None = None, name: str = "log", copy: bool = True
     ) -> Log:
-        """Return the log with these columns; jobs are numbered from 1 where no "job" is given, the rest is -1.
+        """Return the log with these columns; without "job", jobs are numbered from 1; other missing columns are -1.
 
         Parameters
         ----------
         copy
-            False takes arrays of the right type that can be written to over instead of copying them; they become
-            read-only.
+            False takes over writable arrays of the right type instead of copying them; they become read-only.
 
         Raises
         ------
         LogError
-            For a column that SWF does not have or cannot hold, or columns of unequal length.
+            A column is not in SWF or invalid there, or columns have unequal length.
         """
         given = _checked_names(columns, name)
         length = max((array.size for array in given.values()), default=0)
@@ -168,7 +167,7 @@ class Log:
         return {each.name: getattr(self, each.name) for each in FIELDS}
 
     def with_columns(self, **columns: ArrayLike) -> Log:
-        """Return the log with some columns replaced, say `requested_time` by the estimates of a model."""
+        """Return the log with some columns replaced, for example `requested_time` by the estimates of a model."""
         given = _checked_names(columns, self.name)
         changed: dict[str, Any] = {}
         for each in FIELDS:
@@ -180,19 +179,19 @@ class Log:
         return replace(self, **changed)
 
     def with_header(self, header: Header) -> Log:
-        """Return the log under another header."""
+        """Return the log with another header."""
         return replace(self, header=header)
 
     def select(self, rows: ArrayLike) -> Log:
-        """Return the log of some rows only (indices or a mask); the header stays as it is."""
+        """Return the log of some rows only (indices or a mask), with the same header."""
         index = np.asarray(rows)
         if index.size == 0 and index.dtype != bool:
-            index = index.astype(np.int64)  # an empty list would be floats
+            index = index.astype(np.int64)  # an empty list would become floats
         rows_left = index.size if index.dtype != bool else int(np.count_nonzero(index))
         selected: dict[str, Any] = {}
         for each in FIELDS:
             column = getattr(self, each.name)
-            # The job numbers are looked up in any case, so that an index that is none is an error.
+            # Always index the job numbers, so that an invalid index is an error.
             known = each.name == "job" or not is_unknown(column)
             selected[each.name] = _frozen(column[index]) if known else unknown(each, rows_left)
         return replace(self, **selected)
@@ -225,12 +224,12 @@ def unknown(field: Field, length: int) -> NDArray[Any]:
 
 
 def is_unknown(column: NDArray[Any]) -> bool:
-    """Return whether a column of a log is -1 throughout and takes no memory."""
+    """Return whether a column of a log is -1 everywhere and takes no memory."""
     return column.size > 0 and column.strides == (0,)
 
 
 def _checked_names(columns: Mapping[str, ArrayLike], log: str) -> dict[str, NDArray[Any]]:
-    """Return the columns as arrays, all of them of names that a log has."""
+    """Return the columns as arrays; raise for names that a log does not have."""
     strange = [key for key in columns if key not in COLUMNS]
     if strange:
         raise LogError(log, f'"{strange[0]}" is not a column; known: {", ".join(COLUMNS)}')
@@ -238,19 +237,19 @@ def _checked_names(columns: Mapping[str, ArrayLike], log: str) -> dict[str, NDAr
 
 
 def _typed(values: NDArray[Any], column: Field, log: str, *, copy: bool = True) -> NDArray[Any]:
-    """Return a column in the type of its kind, without losing anything."""
+    """Return a column in the type of its kind, without loss."""
     if values.dtype.kind not in "iuf":
         raise LogError(log, f"{values.dtype} is not a type of numbers", at_field=column)
     if values.size == 0:
         return np.empty(0, dtype=np.float64 if column.kind == "measure" else np.int64)
-    if not (values.min() >= -LARGEST and values.max() <= LARGEST):  # not so for NaN either
+    if not (values.min() >= -LARGEST and values.max() <= LARGEST):  # also false for NaN
         at = int(np.flatnonzero(~((values >= -LARGEST) & (values <= LARGEST)))[0])
         raise LogError(log, f"{values[at]} in row {at} is not a number within ±2**53", at_field=column)
     if values[0] == -1 and (values == -1).all():
         return unknown(column, values.size)
     if column.kind == "measure":
         measured = values.astype(np.float64, copy=copy or not values.flags.writeable)
-        measured += 0.0  # makes -0.0 plain
+        measured += 0.0  # turns -0.0 into 0.0
         return _frozen(measured)
     whole = values.astype(np.int64, copy=copy)
     if values.dtype.kind != "f" or np.array_equal(whole, values):

@@ -2,13 +2,13 @@
 
 U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid jobs",
 Journal of Parallel and Distributed Computing 63(11), 2003; constants and procedure as in the authors' program
-m_lublin99.c. The procedure is followed up to three points:
+m_lublin99.c. There are three differences:
 
-- Arrival times are the same function of the random draws, but in closed form: what the program's walk from slot to
-  slot computes is the inverse of the cumulative slot weights. The program also cuts off the fraction of a second at
-  every arrival, so that its clock slowly falls behind its daily cycle; here only the result is cut off.
+- Arrival times are the same function of the random draws, but in closed form: the program's walk from slot to slot
+  computes the inverse of the cumulative slot weights. The program also cuts off the fraction of a second at every
+  arrival, so that its clock slowly falls behind its daily cycle; here only the result is cut off.
 - A size that is rounded to a power of two is rounded to one that the type can have: on 100 processors 64, not 128.
-- The program leaves sizes to be fitted to a machine by hand; `TypeModel.scaled` does it.
+- In the program, sizes are fitted to a machine by hand; here `TypeModel.scaled` does it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SLOTS = 48
 _SLOT = 1800  # seconds
 _CYCLE_START = 11  # number of the slot, from 1, in which the gamma of the daily cycle begins: 05:00
 _SMALLEST_MACHINE = 8
-_MOST_DRAWS = 1000  # of one number; enough where one in fifty is kept
+_MOST_DRAWS = 1000  # of one number; enough if one in fifty is kept
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class TypeModel:
     p_serial: float
     """Share of jobs on one processor."""
     p_pow2: float
-    """Share of jobs on a power of two above one, apart from those that are it by chance."""
+    """Share of jobs on a power of two above one, besides those with one by chance."""
     low: float
     """log2 of the smallest parallel size, give or take 0.2."""
     med: float
@@ -53,7 +53,7 @@ class TypeModel:
     b1: float
     """Its scale."""
     a2: float
-    """Shape of the one of long jobs."""
+    """Shape of the gamma distribution of ln(run time) of long jobs."""
     b2: float
     """Its scale."""
     pa: float
@@ -68,7 +68,7 @@ class TypeModel:
     bnum: float
     """Its scale."""
     arar: float
-    """Factor on `aarr` that turns the rush hours into the whole day."""
+    """Factor on `aarr` for the whole day instead of the rush hours."""
 
     def __post_init__(self) -> None:
         if min(self.p_serial, self.p_pow2) < 0 or self.p_serial + self.p_pow2 > 1:
@@ -87,7 +87,7 @@ class TypeModel:
         """Return the type on a machine `factor` times as large.
 
         `hi` and `med` move by log2(factor), so that each type keeps its share of the machine. On small machines, as
-        the authors advise for 8 processors (med 1.5, low 0.8), `med` stays at `hi` / 2 or more and `low` gives way.
+        the authors advise for 8 processors (med 1.5, low 0.8), `med` stays at least `hi` / 2 and `low` decreases.
         """
         if factor == 1:
             return self
@@ -135,7 +135,7 @@ class LublinModel:
 
 
 _QUEUES = {"interactive": 0, "batch": 1, "one": -1}
-"""Codes of the types in the log's queue field; of jobs of the same second, interactive ones come first."""
+"""Codes of the types in the log's queue field; in the same second, interactive jobs come first."""
 
 
 def generate(
@@ -155,19 +155,19 @@ def generate(
     Parameters
     ----------
     jobs
-        How many.
+        Number of jobs.
     processors
-        Of the machine, at least 8; sizes are scaled to it.
+        Processors of the machine, at least 8; sizes are scaled to it.
     types
         "batch", "interactive", both, or "one" for the model that does not distinguish them.
     load
-        The offered load to reach by scaling interarrival times; by default what the model gives. The daily cycle is
+        The offered load to reach by scaling interarrival times; by default that of the model. The daily cycle is
         stretched with them.
 
     Raises
     ------
     ValueError
-        For no jobs, a machine too small, unknown types, or a load that cannot be reached.
+        There are no jobs, the machine is too small, types are unknown, or the load cannot be reached.
     """
     chosen = _chosen(types)
     model = model or LublinModel()
@@ -227,7 +227,7 @@ def arrival_times(
 ) -> NDArray[np.float64]:
     """Return the first arrivals after midnight, in seconds and fractions.
 
-    Each interarrival time is first drawn as if all slots had weight 1, in slots; a slot of weight w takes up w of them.
+    Each interarrival time is first drawn as if all slots had weight 1, in slots; a slot of weight w consumes w of them.
     """
     logarithms = _below(
         model.longest_ln_interarrival,
@@ -274,7 +274,7 @@ def draw_run_times(
 def _below(
     limit: float, count: int, draw: Callable[[NDArray[np.int64]], NDArray[np.float64]], why: str
 ) -> NDArray[np.float64]:
-    """Return numbers of at most a limit; larger ones are drawn again, given their positions, but not for ever."""
+    """Return numbers of at most a limit; larger ones are drawn again, given their positions, up to a maximum."""
     found = np.full(count, np.inf)
     for _ in range(_MOST_DRAWS):
         again = np.flatnonzero(found > limit)
@@ -285,7 +285,7 @@ def _below(
 
 
 def _chosen(types: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the types in the order in which jobs of the same second come."""
+    """Return the types in the order of their jobs in the same second."""
     named = (types,) if isinstance(types, str) else tuple(types)
     chosen = tuple(name for name in _QUEUES if name in named)
     if len(chosen) != len(named) or not chosen or ("one" in chosen and len(chosen) > 1):

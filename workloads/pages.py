@@ -1,4 +1,4 @@
-"""The text of a log file: unpacked, decoded and cut into pieces of whole lines, so that not all of it is in memory."""
+"""The text of a log file: unpacked, decoded and cut into pieces of whole lines, to keep only a part in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHER_PACKING = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip", b"\x
 
 
 class Source:
-    """A binary stream that is a log, plain or gzip; messages name it."""
+    """A binary stream with a log, plain or gzip; messages name it."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class Source:
         self.packed = self._ahead == _GZIP
 
     def read(self, count: int) -> bytes:
-        """Return up to so many bytes, none at the end."""
+        """Return up to this number of bytes, none at the end."""
         data, self._ahead = self._ahead[:count], self._ahead[count:]
         return data or self._next(count)
 

@@ -12,7 +12,7 @@ from workloads.log import Log
 __all__ = ["NEVER", "ends", "knowledge"]
 
 NEVER = -1
-"""The end of a job of which it is not known when it ended."""
+"""The end of a job whose end is unknown."""
 
 _ENDED, _SUBMITTED, _ENDED_AT_ONCE = 0, 1, 2
 
@@ -20,19 +20,19 @@ _ENDED, _SUBMITTED, _ENDED_AT_ONCE = 0, 1, 2
 def knowledge(submit: NDArray[np.int64], end: NDArray[np.int64]) -> Iterator[tuple[bool, int]]:
     """Yield (ended, row) in the order in which a scheduler learns of submissions and ends.
 
-    At one instant ends come before submissions, so that a decision at a submission knows of all jobs that ended
-    at or before that second. A job that ends in the second of its own submission is the exception: it ends after all
+    At the same instant ends come before submissions, so that a decision at a submission knows of all jobs that ended at
+    or before that second. The exception is a job that ends in the second of its own submission: it ends after all
     submissions of that second. Ties are in the order of rows.
 
     Parameters
     ----------
     submit, end
-        Seconds, one of each per row; an end of -1 (`NEVER`) is one that no decision learns of.
+        Seconds, one of each per row; an end of -1 (`NEVER`) is never learned.
 
     Raises
     ------
     ValueError
-        If the columns differ in length, or a job ends before its submission.
+        The columns differ in length, or a job ends before its submission.
     """
     if submit.ndim != 1 or submit.shape != end.shape:
         raise ValueError(f"submit has shape {submit.shape} and end {end.shape}; they need one number each per job")
@@ -50,9 +50,9 @@ def knowledge(submit: NDArray[np.int64], end: NDArray[np.int64]) -> Iterator[tup
 
 
 def ends(log: Log) -> NDArray[np.int64]:
-    """Return when the jobs of a log ended: submit + wait + run time as recorded, `NEVER` where one is unknown.
+    """Return the ends of a log's jobs: submit + wait + run time as recorded, `NEVER` if one of these is unknown.
 
-    In seconds since second 0 of the log, rounded up to whole ones: no decision learns of an end before it.
+    In seconds since second 0 of the log, rounded up: no decision learns of an end before it.
     """
     known = (log.wait >= 0) & (log.run_time >= 0)
     return np.where(known, np.ceil(log.submit + log.wait + log.run_time), NEVER).astype(np.int64)

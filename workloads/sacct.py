@@ -1,19 +1,19 @@
 """Reading the output of Slurm's accounting: ``sacct --parsable2 --format=JobID,User,Account,Timelimit,Elapsed,…``.
 
-Fields are known by the header line, and may come in any order with any others among them. Needed are JobID, User,
-Submit, Start, Timelimit (or TimelimitRaw, in minutes), Elapsed (or ElapsedRaw, or End), and what the job had: AllocCPUS
-(or NCPUS, or the cpu= of AllocTRES) for CPUs, AllocNodes (or NNodes, or the node= of AllocTRES) for nodes. Account,
-Partition, State, JobIDRaw and Eligible are read if they are there. Instants are in the local time of where sacct ran,
+The header line names the fields, which may be in any order with others among them. Required are JobID, User, Submit,
+Start, Timelimit (or TimelimitRaw, in minutes), Elapsed (or ElapsedRaw, or End), and the allocation: AllocCPUS (or
+NCPUS, or the cpu= of AllocTRES) for CPUs, AllocNodes (or NNodes, or the node= of AllocTRES) for nodes. Account,
+Partition, State, JobIDRaw and Eligible are optional. Instants are in the local time of the machine on which sacct ran,
 or epoch seconds (``SLURM_TIME_FORMAT=%s``); durations are ``[days-]hours:minutes:seconds``.
 
-Between fields stand bars, or what ``--delimiter`` or a spreadsheet puts there: commas, semicolons, tabs, carets.
-Several outputs of the same fields may follow each other; a line that is in two of them counts once.
+Fields are separated by bars, or by the delimiter of ``--delimiter`` or a spreadsheet: commas, semicolons, tabs, carets.
+Several outputs with the same fields may follow each other; a line that is in two of them counts once.
 
-A job counts as submitted when it became eligible: before, it waited for another job, its ``--begin``, the end of a
+A job counts as submitted when it became eligible: before that, it waited for another job, its ``--begin``, the end of a
 hold or other tasks of its array, not for processors.
 
-A line is a job, a task of an array (``12_3``), a component of a heterogeneous job (``12+1``), which all count as jobs
-here, or a step of one (``12.batch``), which is left out. Jobs that have not started or not ended are left out and
+A line is a job, a task of an array (``12_3``) or a component of a heterogeneous job (``12+1``), which all count as jobs
+here; or a step of one (``12.batch``), which is left out. Jobs that have not started or not ended are left out and
 counted.
 """
 
@@ -48,7 +48,7 @@ _WITHDRAWN = frozenset({"CANCELLED", "DEADLINE", "REVOKED"})
 _RUNNING = ("RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "CONFIGURING")
 
 LATEST = 2**32 - 3
-"""The last second of an accounting, in 2106: Slurm's own numbers for "none" and "infinite" come next."""
+"""The last second of an accounting, in 2106: Slurm's numbers for "none" and "infinite" come next."""
 
 _SKEW = 60
 """Seconds by which the clocks of a cluster may differ."""
@@ -77,21 +77,21 @@ class _Job(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Accounting:
-    """Jobs that have ended, in the order of their submission.
+    """Jobs that have ended, in order of submission.
 
     Attributes
     ----------
     users, accounts, partitions, names
-        The number that each name has in the logs, from 0 in the order in which they appear; `names` are those of jobs,
-        which the logs have as executables.
+        The number of each name in the logs, from 0 in the order in which they appear; `names` are those of jobs, which
+        the logs have as executables.
     left_out
         Jobs that are not in the logs, counted by reason.
     lines
-        Where those stand in the file that a lenient reader could not understand, by reason.
+        Line numbers that a lenient reader could not understand, by reason.
     early
-        Where those stand whose Start is before their Submit.
+        Line numbers whose Start is before their Submit.
     later
-        How many became eligible more than a minute after their Submit.
+        Number of jobs that became eligible more than a minute after their Submit.
     """
 
     name: str
@@ -109,18 +109,18 @@ class Accounting:
     def log(self, unit: Unit = "cpus", *, unlimited: bool = False) -> Log:
         """Return the jobs as a log in which processors are CPUs, or nodes.
 
-        Second 0 is the first submission. Jobs have Slurm's numbers, if these are whole ones (JobIDRaw, or JobID without
-        arrays) and each stands there once, else they are counted from 1, with a remark.
+        Second 0 is the first submission. Jobs have Slurm's numbers if these are whole numbers (JobIDRaw, or JobID
+        without arrays) and unique; otherwise they are numbered from 1, with a remark.
 
         Parameters
         ----------
         unlimited
-            With the jobs that had no time limit of their own, whose requested time is -1.
+            Whether to include jobs without a time limit of their own, whose requested time is -1.
 
         Raises
         ------
         LogError
-            The fields do not say how many there are.
+            The fields do not give the number of processors in this unit.
         """
         if unit not in self._units:
             wanted = {"cpus": "AllocCPUS", "nodes": "AllocNodes"}[unit]
@@ -204,9 +204,9 @@ def parse_sacct(data: bytes, *, name: str = "sacct", lenient: bool = False, zone
     Parameters
     ----------
     lenient
-        Leave malformed lines out and count them, instead of refusing all.
+        Leave out malformed lines and count them, instead of raising.
     zone
-        In which instants are; by default that of this machine.
+        The time zone of instants; by default that of this machine.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def _read(stream: BinaryIO, name: str, lenient: bool, zone: tzinfo | None) -> Ac
     malformed: dict[str, list[int]] = {}
     jobs = []
     for number, line in lines:
-        if line.strip() == first.strip():  # of the next of several outputs
+        if line.strip() == first.strip():  # the header of the next of several outputs
             continue
         try:
             job = reader.job(line, number)
@@ -263,7 +263,7 @@ def _read(stream: BinaryIO, name: str, lenient: bool, zone: tzinfo | None) -> Ac
 
 
 def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that say something, with their numbers."""
+    """Yield the non-empty lines, with their numbers."""
     number = 0
     for page in pages_of(Source(stream, name)):
         for line in page.removesuffix("\n").split("\n"):
@@ -273,7 +273,7 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
 
 
 class _Reader:
-    """What lines have named so far, and what was left out of them."""
+    """Names in the lines so far, and omissions."""
 
     def __init__(self, header: Columns, zone: tzinfo | None) -> None:
         self.users: dict[str, int] = {}
@@ -287,7 +287,7 @@ class _Reader:
         self._header = header
 
     def job(self, line: str, number: int) -> _Job | None:
-        """Return the job of a line; None for a step, and for one that is left out."""
+        """Return the job of a line; None for a step, and for an omitted job."""
         header = self._header
         cells = header.cells(line)
         id = cells[header.id]
@@ -298,7 +298,7 @@ class _Reader:
         start = self._instant(cells["start"], "Start")
         counts = tuple(count_of(cells[field], TRES[unit]) for unit, field in header.counts.items())
         state = (cells.get("state", "").split() or [""])[0].rstrip("+").upper()  # "CANCELLED by 1000"
-        # who is cancelled while it waits may get a start, and as AllocCPUS what it asked for, but no AllocNodes
+        # A job cancelled while it waited may have a start, and the request as AllocCPUS, but no AllocNodes.
         if start is None or not all(counts):
             self.left_out[_NEVER_STARTED] += 1
             return None
@@ -310,7 +310,7 @@ class _Reader:
         if submit is None:
             raise bad_cell("no submission", repr(cells["submit"]))
         ready = self._instant(cells.get("eligible", ""), "Eligible")
-        if ready is not None and submit < ready <= start:  # else clocks were set
+        if ready is not None and submit < ready <= start:  # otherwise clocks were set
             self.later += ready - submit > _SKEW
             submit = ready
         run_time = self._run_time(cells, start)
@@ -324,7 +324,7 @@ class _Reader:
             self.left_out[_UNLIMITED] += 1
         if start + run_time + _SKEW < submit:
             raise bad_cell("ended before its Submit", f"{cells['submit'][:40]!r}")
-        if start < submit:  # of one that was resized, the instant of that is its submission
+        if start < submit:  # for a resized job, Submit is the instant of that
             self.early.append(number)
         raw = cells.get("jobidraw", id)
         return _Job(
@@ -343,7 +343,7 @@ class _Reader:
         )
 
     def _run_time(self, cells: Mapping[str, str], start: int) -> int | None:
-        """Return how long a job ran; None if it still does."""
+        """Return the run time of a job; None if it still runs."""
         if "end" in cells:
             end = self._instant(cells["end"], "End")
             if end is None:
@@ -358,7 +358,7 @@ class _Reader:
         return whole_of(text, "Elapsed") if self._header.ran == "elapsedraw" else seconds_of(text, "Elapsed")
 
     def _instant(self, text: str, what: str) -> int | None:
-        """Return epoch seconds; None for what has not happened."""
+        """Return epoch seconds; None for an event that has not happened."""
         if text.lower() in _NOT_YET:
             return None
         try:

@@ -1,4 +1,4 @@
-"""The cells of what Slurm's accounting prints: durations, time limits, counts of trackable resources."""
+"""Cells in the output of Slurm's accounting: durations, time limits, counts of trackable resources."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def bad_cell(reason: str, found: str) -> Malformed:
 
 
 def limit_of(text: str, *, raw: bool) -> int | None:
-    """Return the seconds of a time limit, or (raw) of one in minutes; None where there is none.
+    """Return a time limit in seconds, from one in minutes if `raw`; None if there is none.
 
-    A job has no limit of its own where neither its user nor its partition set one. Slurm prints the maximum of the
-    partition as that of the job once it has started, so only those have ``Partition_Limit`` that never did.
+    A job has no limit of its own if neither its user nor its partition set one. Once it has started, Slurm prints the
+    maximum of the partition as its limit, so only jobs that never started have ``Partition_Limit``.
     """
     if text.lower() in _NO_LIMIT:
         return None
@@ -35,7 +35,7 @@ def limit_of(text: str, *, raw: bool) -> int | None:
 
 
 def count_of(text: str, resource: str) -> int:
-    """Return a number, which may stand among others: ``billing=4,cpu=4,mem=8G,node=1``."""
+    """Return a number, which may be one of several: ``billing=4,cpu=4,mem=8G,node=1``."""
     if "=" in text:
         text = dict(each.partition("=")[::2] for each in text.split(",")).get(resource, "")
     return whole_of(text, "the number of processors") if text else 0
@@ -43,7 +43,7 @@ def count_of(text: str, resource: str) -> int:
 
 def whole_of(text: str, what: str) -> int:
     """Return a whole number."""
-    text = text.removesuffix(".0")  # as a table program writes a column that has gaps
+    text = text.removesuffix(".0")  # from a table program, for a column with gaps
     if not WHOLE.fullmatch(text):
         raise bad_cell(f"{what} is not a whole number", repr(text[:40]))
     return int(text)

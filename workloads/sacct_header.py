@@ -1,4 +1,4 @@
-"""The header line of what Slurm's accounting prints: whether there is one, and which fields it says that lines have."""
+"""The header line in the output of Slurm's accounting: whether there is one, and the fields that it names."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from workloads.pages import Source, pages_of
 __all__ = ["TRES", "Columns", "Unit", "is_content", "is_header", "is_sacct", "why_no_sacct"]
 
 Unit = Literal["cpus", "nodes"]
-"""What the processors of a job are."""
+"""The unit of a job's processors."""
 
 TRES: Mapping[Unit, str] = {"cpus": "cpu", "nodes": "node"}
-"""What Slurm calls them in its fields of trackable resources."""
+"""Their names in Slurm's fields of trackable resources."""
 
 _COUNTS: Mapping[Unit, tuple[str, ...]] = {
     "cpus": ("alloccpus", "ncpus", "alloctres"),
@@ -35,20 +35,20 @@ _JOB = re.compile(r"\d+(?:_(?:\d+|\[.*\]?))?(?:\+\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Columns:
-    """Where fields stand in a line.
+    """Positions of fields in a line.
 
     Attributes
     ----------
     mark
-        What stands between two fields.
+        The separator of fields.
     trailing
-        Whether it stands behind the last one too, as ``--parsable`` prints it.
+        Whether it also follows the last field, as printed by ``--parsable``.
     names
-        Of all fields, in small letters.
+        Names of all fields, in lower case.
     id, limit, ran
-        The fields that say the number of a job, its time limit, and how long it ran.
+        The fields with the number of a job, its time limit, and its duration.
     counts
-        The field that says how many CPUs or nodes it had, for what there is.
+        The fields with its number of CPUs or nodes, if present.
     """
 
     mark: str
@@ -61,7 +61,7 @@ class Columns:
 
     @classmethod
     def of(cls, header: str, log: str) -> Columns:
-        """Return what a header line says.
+        """Return the columns of a header line.
 
         Raises
         ------
@@ -91,12 +91,12 @@ class Columns:
         return cls(mark, trailing, names, id, limit, ran, counts)
 
     def cells(self, line: str) -> dict[str, str]:
-        """Return the fields of a line by name; the name of a job that comes last may have what separates them in it.
+        """Return the fields of a line by name; if the job's name is the last field, it may contain the separator.
 
         Raises
         ------
         Malformed
-            It has more or fewer than the header.
+            It has more or fewer fields than the header.
         """
         values = _fields(line, self.mark, self.trailing)
         last = len(self.names) - 1
@@ -109,22 +109,22 @@ class Columns:
 
 
 def is_content(line: str) -> bool:
-    """Return whether a line is neither empty nor a comment that someone wrote above the others."""
+    """Return whether a line is neither empty nor a comment above the others."""
     return line.strip()[:1] not in ("", "#")
 
 
 def is_header(line: str) -> bool:
-    """Return whether a line names fields of sacct, with something between them that separates them."""
+    """Return whether a line names fields of sacct, with a separator."""
     return bool(_delimiter(line))
 
 
 def is_sacct(source: str | Path | bytes) -> bool:
-    """Return whether a file, or what was read of one, plain or gzip, begins as what sacct prints, with a header."""
+    """Return whether a file, or its beginning, plain or gzip, looks like sacct's output with a header."""
     return is_header(_first_line(source))
 
 
 def why_no_sacct(source: str | Path | bytes) -> str:
-    """Return why sacct's output cannot be used: it lacks bars, or its header; nothing if it is not sacct's at all."""
+    """Return why sacct's output cannot be used: it lacks bars, or its header; empty if it is not from sacct."""
     line = _first_line(source)
     words = line.lower().split()
     way_out = "; print it with sacct --parsable2, and with its header line (without --noheader)"
@@ -138,7 +138,7 @@ def why_no_sacct(source: str | Path | bytes) -> str:
 
 
 def _first_line(source: str | Path | bytes) -> str:
-    """Return the first line that says something; nothing if there is none."""
+    """Return the first non-empty line; empty if there is none."""
     name = "sacct" if isinstance(source, bytes) else Path(source).name
     with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as stream:
         for page in pages_of(Source(stream, name), 1 << 14):
@@ -149,7 +149,7 @@ def _first_line(source: str | Path | bytes) -> str:
 
 
 def _delimiter(header: str) -> str:
-    """Return what stands between the fields of a header line; nothing if it is none."""
+    """Return the separator of a header line; empty if it is not a header."""
     for mark in _DELIMITERS:
         names = {name.strip().strip('"').lower() for name in header.split(mark)}
         # With commas it may be a log as a table, which has no Timelimit.
@@ -160,6 +160,6 @@ def _delimiter(header: str) -> str:
 
 def _fields(line: str, mark: str, trailing: bool) -> list[str]:
     text = line.rstrip(" ").removesuffix(mark) if trailing else line
-    if mark != "|" and '"' in text:  # as a spreadsheet writes it
+    if mark != "|" and '"' in text:  # as written by a spreadsheet
         return next(csv.reader([text], delimiter=mark))
     return text.split(mark)

@@ -1,8 +1,8 @@
 """Parts of a log: months, a time range, the first jobs.
 
-Each function returns a log whose header is the old one with MaxJobs and MaxRecords put right and a Note of what was
-selected; second 0 stays where it was. Months and dates are those of the log's own time zone, summer time included. A
-selection that leaves no job is an error that says what there is.
+Each function returns a log with the old header, corrected MaxJobs and MaxRecords, and a Note on the selection; second 0
+does not change. Months and dates are those of the log's own time zone, including summer time. A selection without jobs
+is an error that says what is available.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _SCALED = "Load scaled from "  # as `gas simulate` notes it
 
 
 def months_of(times: ArrayLike, epoch: Epoch, *, name: str = "log") -> tuple[list[str], NDArray[np.int64]]:
-    """Return the months in which instants of a log lie, as "1996-10", and for each instant the index of its month.
+    """Return the months that contain instants of a log, as "1996-10", and for each instant the index of its month.
 
     Parameters
     ----------
     times
         Seconds since second 0 of the log, in any order.
     epoch
-        What that second is on the calendar: ``log.epoch``. A month begins at its first midnight there.
+        Calendar time of that second: ``log.epoch``. A month begins at its first midnight there.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def months_of(times: ArrayLike, epoch: Epoch, *, name: str = "log") -> tuple[lis
     Raises
     ------
     LogError
-        For an instant outside of the years 2 to 9998.
+        An instant is outside of the years 2 to 9998.
     """
     seconds = np.floor(np.asarray(times)).astype(np.int64)
     if seconds.size == 0:
@@ -76,7 +76,7 @@ def in_months(log: Log, months: str | Sequence[str]) -> Log:
     Parameters
     ----------
     months
-        One as "1996-10", or several.
+        One month as "1996-10", or several.
     """
     wanted = [months] if isinstance(months, str) else list(months)
     for month in wanted:
@@ -93,19 +93,19 @@ def in_months(log: Log, months: str | Sequence[str]) -> Log:
 
 
 def month_before(month: str) -> str:
-    """Return the month before one as "1996-10"."""
+    """Return the previous month, as "1996-10"."""
     year, number = divmod(12 * int(month[:4]) + int(month[5:]) - 2, 12)
     return f"{year}-{number + 1:02}"
 
 
 def between(log: Log, since: str | date | None = None, until: str | date | None = None) -> Log:
-    """Return the jobs submitted from one instant on and before another.
+    """Return the jobs submitted at or after one instant and before another.
 
     Parameters
     ----------
     since, until
-        A date ("1996-10-01" is its first second) or an instant ("1996-10-01T12:00"), in the zone of the log where
-        none is given; None for the first and the last job.
+        A date ("1996-10-01" is its first second) or an instant ("1996-10-01T12:00"), by default in the zone of the log;
+        None for the first and the last job.
     """
     begin, end = _instant(log, since), _instant(log, until)
     if begin is not None and end is not None and begin >= end:
@@ -145,7 +145,7 @@ def checked_month(text: str) -> str:
     Raises
     ------
     ValueError
-        It is none; the message is to be put behind the text.
+        It is not a month; the message continues the text.
     """
     if not _MONTH.fullmatch(text):
         raise ValueError("is not a month; write one like 1996-10")
@@ -158,7 +158,7 @@ def checked_instant(text: str) -> datetime:
     Raises
     ------
     ValueError
-        It is none; the message is to be put behind the text.
+        It is neither; the message continues the text.
     """
     try:
         return datetime.fromisoformat(text)
@@ -168,7 +168,7 @@ def checked_instant(text: str) -> datetime:
 
 
 def parts_of(log: Log) -> tuple[str, ...]:
-    """Return which part of the original log this is, and how its load was scaled, from Notes of its header."""
+    """Return, from Notes of its header, which part of the original log this is, and how its load was scaled."""
     found = (" ".join(note.split()) for note in log.header.notes)
     return tuple(note.removeprefix(_SELECTED) for note in found if note.startswith((_SELECTED, _SCALED)))
 

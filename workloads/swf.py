@@ -1,11 +1,12 @@
 """Logs in the Standard Workload Format, version 2.2: reading, with errors that name line and field, and writing.
 
-A file is plain or gzip (recognised by its first bytes, whatever its name), one job a line in 18 fields, comments behind
-``;``. Comments between jobs are kept with those of the header, in order, and are written before the first job.
+A file is plain or gzip (recognised by its first bytes, independently of its name), one job per line in 18 fields,
+comments after ``;``. Comments between jobs are kept with those of the header, in order, and are written before the
+first job.
 
-Reading and writing go piece by piece, some thousands of lines at a time, so that a log takes little more memory than
-its columns. Each piece is handed to numpy at once. Only if something in it is unusual are its lines looked at one by
-one, by `_read_line`, which knows what to say about each.
+Reading and writing proceed in pieces of some thousands of lines, so that a log takes little more memory than its
+columns. Each piece is parsed by numpy at once. Only if it contains something unusual are its lines parsed one by one,
+by `_read_line`, which has a message for each error.
 """
 
 from __future__ import annotations
@@ -41,18 +42,18 @@ def read_swf(source: str | Path | BinaryIO, *, name: str | None = None, lenient:
     Parameters
     ----------
     source
-        Plain or gzip, whatever its name says.
+        Plain or gzip, independently of its name.
     name
-        How messages name it; by default by the name of its file.
+        Its name in messages; by default that of its file.
     lenient
-        Leave malformed lines out and count them in `Log.skipped`, instead of refusing the log.
+        Leave out malformed lines and count them in `Log.skipped`, instead of raising.
 
     Raises
     ------
     LogError
-        If this is not a log, or for the first malformed line.
+        It is not a log, or for the first malformed line.
     OSError
-        If the file cannot be read.
+        The file cannot be read.
     """
     if isinstance(source, (str, Path)) and str(source) != "-":
         with Path(source).open("rb") as file:
@@ -75,7 +76,7 @@ def read_header(path: str | Path) -> Header:
 
 
 def parse_swf(data: bytes, *, name: str = "log", lenient: bool = False) -> Log:
-    """Return the log that these bytes, plain or gzip, hold; see `read_swf`."""
+    """Return the log in these bytes, plain or gzip; see `read_swf`."""
     return _read(BytesIO(data), name, lenient)
 
 
@@ -102,7 +103,7 @@ def _read(stream: BinaryIO, name: str, lenient: bool, block: int = BLOCK) -> Log
             try:
                 table = _read_lines(numbered, complaints)
             except LogError:
-                for _ in pages if source.packed else ():  # a damaged gzip file says so at its end: that is the reason
+                for _ in pages if source.packed else ():  # to report damage to the gzip file itself
                     pass
                 raise
         columns.append({field.name: table[:, field.number - 1] for field in FIELDS})
@@ -179,7 +180,7 @@ def _texts(column: NDArray[Any]) -> Iterable[str]:
 
 
 def _opened(source: str | Path | BinaryIO) -> tuple[BinaryIO, str]:
-    """Return a stream, standard input for a dash, and how messages name it."""
+    """Return a stream, standard input for a dash, and its name in messages."""
     if not isinstance(source, (str, Path)):
         return source, _name_of(source)
     if sys.stdin is None:
@@ -188,7 +189,7 @@ def _opened(source: str | Path | BinaryIO) -> tuple[BinaryIO, str]:
 
 
 def _unsorted(columns: GrowingColumns) -> list[str]:
-    """Put the jobs in the order of submission; return a warning if they were not."""
+    """Sort the jobs by submission; return a warning if they were not sorted."""
     at = columns.backwards()
     if at is None:
         return []
@@ -201,7 +202,7 @@ def _unsorted(columns: GrowingColumns) -> list[str]:
 
 
 def _table(lines: list[str]) -> NDArray[np.float64] | None:
-    """Return all lines as numbers, or None if anything is unusual in any of them."""
+    """Return all lines as numbers, or None if any of them is unusual."""
     try:
         table = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
     except ValueError:
@@ -235,7 +236,7 @@ def _read_line(line: str) -> list[float]:
 
 
 def _remarks(log: Log) -> list[str]:
-    """Return what the log's content gives reason to warn of."""
+    """Return warnings about the log's content."""
     found = list(log.epoch.assumed)
     negative = int(np.count_nonzero(log.submit < 0))
     if negative and (log.submit >= -1).all():
@@ -264,7 +265,7 @@ def _many(count: int, what: str) -> str:
 
 
 def _repeated(numbers: NDArray[np.int64]) -> int:
-    """Return how many numbers stand further up already."""
+    """Return how many numbers occur earlier, too."""
     if not (numbers[1:] > numbers[:-1]).all():  # as in most logs
         numbers = np.sort(numbers)
     return int(np.count_nonzero(numbers[1:] == numbers[:-1]))

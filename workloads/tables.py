@@ -1,11 +1,11 @@
-"""A log as a table with a column for each field: CSV, or Parquet where pyarrow is installed.
+"""A log as a table with a column for each field: CSV, or Parquet if pyarrow is installed.
 
 Columns have the names of `workloads.log.FIELDS`, or one of their usual other names, in any order; others are ignored
-and named. ``start`` and ``end`` may stand for ``wait`` and ``run_time``. Needed are when jobs were submitted, how long
-they ran and on how many processors. An empty cell is -1, unknown. Text in a column of identities (a user's name) is
-numbered from 0 in the order in which it appears.
+with a remark. ``start`` and ``end`` may replace ``wait`` and ``run_time``. Required are the submissions of jobs, their
+run times and their processors. An empty cell is -1, unknown. Text in a column of identities (a user's name) is numbered
+from 0 in the order in which it appears.
 
-Between columns stand commas, semicolons or tabs. The header of a log stands in lines behind ``#`` above the table, in
+Columns are separated by commas, semicolons or tabs. The header of a log is in lines after ``#`` above the table, in
 Parquet in the metadata ``swf_header``.
 """
 
@@ -45,11 +45,11 @@ _INSTANTS = ("start", "end")
 _NAMED = ("user", "group", "executable", "queue", "partition")
 _METADATA = b"swf_header"
 _ROWS = 1 << 16
-"""Rows of Parquet that are taken at a time."""
+"""Rows of Parquet that are read at a time."""
 
 
 def format_csv(log: Log) -> bytes:
-    """Return a log as CSV: its header behind ``#``, and the columns with known values."""
+    """Return a log as CSV: its header after ``#``, and the columns with known values."""
     text = io.StringIO()
     text.writelines(f"# {line}\n" for line in log.header.lines)
     columns = _known_columns(log)
@@ -82,12 +82,12 @@ def read_csv(stream: BinaryIO, *, name: str = "log", lenient: bool = False) -> L
     Parameters
     ----------
     lenient
-        Leave malformed lines out and count them in `Log.skipped`, instead of refusing the log.
+        Leave out malformed lines and count them in `Log.skipped`, instead of raising.
 
     Raises
     ------
     LogError
-        It has no such columns; or, unless lenient, for the first malformed line.
+        It lacks such columns; or, unless lenient, for the first malformed line.
     """
     comments: list[str] = []
     table: _Table | None = None
@@ -113,19 +113,19 @@ def read_csv(stream: BinaryIO, *, name: str = "log", lenient: bool = False) -> L
         try:
             table.append(_numbers(lines, table, mark) or _read_lines(lines, table, mark, complaints))
         except LogError:
-            for _ in pages if source.packed else ():  # a damaged gzip file says so at its end: that is the reason
+            for _ in pages if source.packed else ():  # to report damage to the gzip file itself
                 pass
             raise
     return (table or _Table([], name)).log(comments, complaints)
 
 
 def read_parquet(stream: BinaryIO, *, name: str = "log") -> Log:
-    """Return the log in a Parquet table, of which one group of rows is in memory at a time; see `read_csv`.
+    """Return the log in a Parquet table, with one group of rows in memory at a time; see `read_csv`.
 
     Raises
     ------
     LogError
-        It has no such columns, a cell is none of a log, or pyarrow is not installed.
+        It lacks such columns, a cell is invalid, or pyarrow is not installed.
     """
     pyarrow, parquet = _pyarrow(name)
     try:
@@ -145,23 +145,23 @@ def read_parquet(stream: BinaryIO, *, name: str = "log") -> Log:
 
 
 class _Table:
-    """The columns of a table that a log has, while it is read."""
+    """The columns of a table that belong to a log, during reading."""
 
     def __init__(self, titles: Sequence[str], name: str) -> None:
         _checked_titles(titles, name)
         self.name, self.titles = name, titles
         self.places = {title: place for place, title in enumerate(titles) if title in _KNOWN or title in _INSTANTS}
         self.named: dict[str, dict[str, int]] = {}
-        """The number of each name in a column of identities."""
+        """The number of each name, by column of identities."""
         self._columns = GrowingColumns()
 
     @property
     def rows(self) -> int:
-        """How many have been read."""
+        """Number of rows that have been read."""
         return self._columns.length
 
     def append(self, given: Mapping[str, NDArray[np.float64]]) -> None:
-        """Add rows, by the titles of their columns."""
+        """Add rows, by column titles."""
         columns = {_KNOWN.get(title, title): column for title, column in given.items()}
         start, end = columns.pop("start", None), columns.pop("end", None)
         if start is not None:
@@ -172,7 +172,7 @@ class _Table:
         self._columns.append(columns)
 
     def log(self, header: Iterable[str], complaints: Complaints) -> Log:
-        """Return what was read as a log, in the order of submission."""
+        """Return the rows so far as a log, in order of submission."""
         if not self.rows:
             raise LogError(self.name, "; ".join(["has no jobs", *complaints.summary]))
         warnings = list(complaints.summary)
@@ -211,7 +211,7 @@ def _pyarrow(name: str) -> tuple[Any, Any]:
 
 
 def _mark(header: str) -> str:
-    """Return what stands between the columns: spreadsheets write semicolons where fractions have commas."""
+    """Return the separator of columns: spreadsheets write semicolons if fractions have commas."""
     return max(",;\t", key=header.count)
 
 
@@ -223,7 +223,7 @@ def _titles(line: str, mark: str) -> list[str]:
 
 
 def _checked_titles(titles: Sequence[str], name: str) -> None:
-    """Refuse a table that lacks a column, or has one twice."""
+    """Raise for a table that lacks a column, or has one twice."""
     if {"job_id", "submission_time"} <= set(titles):
         raise LogError(name, "this is a schedule in CSV; gas audit reads it")
     found = [_KNOWN.get(title, title) for title in titles]
@@ -243,7 +243,7 @@ def _checked_titles(titles: Sequence[str], name: str) -> None:
 
 
 def _numbers(lines: list[tuple[int, str]], table: _Table, mark: str) -> dict[str, NDArray[Any]] | None:
-    """Return all columns as numbers at once, or None if anything is unusual in any line."""
+    """Return all columns as numbers at once, or None if any line is unusual."""
     try:
         found = np.loadtxt([line for _, line in lines], dtype=np.float64, delimiter=mark, comments=None, ndmin=2)
     except ValueError:
@@ -255,7 +255,7 @@ def _numbers(lines: list[tuple[int, str]], table: _Table, mark: str) -> dict[str
 
 
 def _usual(column: NDArray[np.float64], title: str) -> bool:
-    """Return whether nothing is to be said of any number, so that none has to be looked at as text."""
+    """Return whether all numbers are usual, so that none has to be checked as text."""
     whole = _kind(title) != "identity" or np.array_equal(column, np.trunc(column))
     return bool(whole and (np.abs(column) < LARGEST).all())
 

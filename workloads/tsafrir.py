@@ -1,16 +1,16 @@
 """The model of users' estimates by Tsafrir, Etsion and Feitelson: a few round values are used over and over.
 
 D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", Job Scheduling Strategies for Parallel
-Processing, 2005; constants and procedure as in the authors' program est_model. Twenty *head* values hold 89% of the
-jobs, the longest estimate alone about a fifth; a long *tail* of values shares the rest. Which values there are follows
-from the number of jobs and the longest estimate; who gets which is random, but no estimate is below its run time.
+Processing, 2005; constants and procedure as in the authors' program est_model. Twenty *head* values have 89% of the
+jobs, the longest estimate alone about a fifth; a long *tail* of values shares the rest. The values follow from the
+number of jobs and the longest estimate; their assignment is random, but no estimate is below its run time.
 
-Where the program stops, or leaves something open:
+Where the program stops, or is ambiguous:
 
-- Up to 200 jobs have up to 20 values, so no tail: the most popular ones are kept, and their shares made up to a whole.
+- Up to 200 jobs have up to 20 values, so no tail: the most popular ones are kept, and their shares scaled to 100%.
 - A longest estimate of few hours leaves fewer than 20 round values for the head: these keep their order of popularity.
-- What rounding to whole jobs leaves over goes one by one to the largest values, and is taken from them.
-- Values of which the user knows the number of jobs, which the program takes as hints, are not taken here.
+- Remainders from rounding to whole jobs go one by one to the largest values, and are taken from them.
+- Values with a known number of jobs, which the program accepts as hints, are not supported.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _JOINT = (
     *(minutes * _MINUTE for minutes in (5, 10, 15, 20, 30)),
     *(hours * _HOUR for hours in (1, 2, 3, 4, 5, 6, 8, 10, 12, 18)),
 )
-"""Popular estimates of all four machines that the authors looked at."""
+"""Popular estimates on all four machines that the authors studied."""
 _ROUND = (*(hours * _HOUR for hours in (200, 100, 50, 10, 5, 2, 1)), *(minutes * _MINUTE for minutes in (20, 10, 5)))
-"""Multiples of these, from the longest estimate downwards, make the head complete."""
+"""Multiples of these, from the longest estimate downwards, complete the head."""
 _OFFSETS = (0, 30, -30, 20, -20, 10, -10)
-"""Seconds by which a value of the tail makes way for another."""
+"""Offsets in seconds by which a value of the tail avoids another one."""
 _DISTINCT = ((0, 0), (20, 10), (200, 20), (1000, 35), (10_000, 90), (70_000, 340), (250_000, 565))
-"""How many values so many jobs have; linear in between."""
+"""Numbers of jobs with their numbers of distinct values; linear in between."""
 
 _POPULARITY = (
     (3, 1, 1, 1), (1, 3, 4, 6), (4, 4, 10, 5), (17, 2, 14, 3), (13, 12, 20, 7),
@@ -43,7 +43,7 @@ _POPULARITY = (
     (16, 11, 19, 20), (10, 20, 5, 9), (5, 16, 18, 10), (15, 5, 16, 14), (14, 14, 9, 13),
     (19, 13, 17, 16), (11, 10, 15, 15), (12, 15, 13, 17), (9, 17, 8, 8), (20, 19, 11, 12),
 )  # fmt: skip
-"""How popular each value of the head is on SDSC's SP2, CTC, KTH and Blue; the longest first, then ascending."""
+"""Popularity ranks of the values of the head on SDSC's SP2, CTC, KTH and Blue; the longest first, then ascending."""
 
 
 @dataclass(frozen=True)
@@ -84,19 +84,19 @@ def tsafrir(
 ) -> NDArray[np.int64]:
     """Return an estimate for each job: at least its run time, but never above the longest.
 
-    In whole seconds, at least 1. Run times are rounded up to whole seconds, and cut at the longest estimate: a job that
-    runs longer has that.
+    In whole seconds, at least 1. Run times are rounded up to whole seconds, and cut at the longest estimate: jobs that
+    run longer have the longest estimate.
 
     Parameters
     ----------
     longest
-        The longest estimate that the machine allows, in seconds, from an hour.
+        The longest estimate that the machine allows, in seconds, at least an hour.
 
     Raises
     ------
     ValueError
-        If the longest estimate is below an hour, a run time is negative, or so many run times are long that the
-        model has too few long estimates for them.
+        The longest estimate is below an hour, a run time is negative, or so many run times are long that the model has
+        too few long estimates for them.
     """
     most = _checked_longest(longest)
     seconds = np.asarray(run_times, dtype=np.float64)
@@ -168,8 +168,8 @@ def _head_values(longest: int) -> NDArray[np.int64]:
 def _head_popularity(generator: np.random.Generator) -> NDArray[np.int64]:
     """Return the rank of popularity, from 1, of each value of the head: the longest first, then ascending.
 
-    Each row of the table adds its ranks to a pool, from which the value takes one, with a bias towards the popular.
-    A rank that no later row has must be taken; the longest value is always the most popular.
+    Each row of the table adds its ranks to a pool, from which the value takes one, with a bias towards the popular. A
+    rank that no later row has must be taken; the longest value is always the most popular.
     """
     last_row = {rank: row for row, ranks in enumerate(_POPULARITY) for rank in ranks}
     pool: list[int] = []
@@ -189,7 +189,7 @@ def _head_popularity(generator: np.random.Generator) -> NDArray[np.int64]:
 
 
 def _tail_values(longest: int, wanted: int, head: NDArray[np.int64], model: TsafrirModel) -> NDArray[np.int64]:
-    """Return the values beyond the head: on whole minutes, or a few seconds off where one is taken already."""
+    """Return the values beyond the head: on whole minutes, or a few seconds off if one is already used."""
     number = max(wanted - head.size, 0)
     bend = 1 + model.bend_scale * wanted**model.bend_exponent
     position = np.arange(1, number + 1) / max(number, 1)
@@ -206,7 +206,7 @@ def _tail_values(longest: int, wanted: int, head: NDArray[np.int64], model: Tsaf
 
 
 def _whole_jobs(shares: NDArray[np.float64], jobs: int) -> NDArray[np.int64]:
-    """Return how many jobs have each value: one or more, all jobs together."""
+    """Return the number of jobs with each value: at least one, and all jobs in total."""
     counts = np.maximum(np.floor(shares * jobs + 0.5), 1).astype(np.int64)
     while over := int(counts.sum()) - jobs:
         largest = np.argsort(-counts, kind="stable")
@@ -217,7 +217,7 @@ def _whole_jobs(shares: NDArray[np.float64], jobs: int) -> NDArray[np.int64]:
 
 
 def _check_possible(needed: NDArray[np.int64], values: NDArray[np.int64], longest: int) -> None:
-    """Refuse run times, in descending order, for which there are too few estimates, also descending."""
+    """Raise if there are too few estimates, in descending order, for the run times, also descending."""
     as_long = np.searchsorted(-needed, -needed, side="right")
     enough = np.searchsorted(-values, -needed, side="right")
     worst = int(np.argmax(as_long - enough))
@@ -234,7 +234,7 @@ def _assigned(
 ) -> NDArray[np.int64]:
     """Return one of the estimates for each run time, both in descending order, at random among those not below it."""
     left = values.tolist()
-    # Behind position j, the first `enough` values are all that are left and not below run time j, in some order.
+    # From position j on, the first `enough` values are all that are left and not below run time j, in some order.
     enough = np.searchsorted(-values, -needed, side="right")
     position = np.arange(needed.size)
     draws = position + np.floor(generator.random(needed.size) * (enough - position)).astype(np.int64)
