@@ -301,7 +301,8 @@ class Results:
     @cached_property
     def logs(self) -> list[tuple[Site, Found]]:
         """Sites and their logs that take part."""
-        return list(dict.fromkeys((run.site, run.log) for run in self.calibrations))
+        predicted = [(run.site, run.log) for run in self.calibrations]
+        return list(dict.fromkeys([*predicted, *((choice.of.site, choice.of.log) for choice in self.choices)]))
 
     @cached_property
     def traces(self) -> list[str]:

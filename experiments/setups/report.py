@@ -58,7 +58,7 @@ def _choices() -> Section:
     )
     rows = []
     for choice in CHOICES:
-        rows.append((choice.name, choice.words, choice.usual, "used in the other studies"))
+        rows.append((choice.name, choice.words, choice.usual, choice.remark))
         rows += [("", "", other, why) for other, why in choice.others.items()]
     return Section("What the paper leaves open", (Table(columns, tuple(rows)),))
 

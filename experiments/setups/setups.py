@@ -26,15 +26,18 @@ class Choice:
     words
         The paper's words on it, or that it has none.
     usual
-        The value of the other studies.
+        The usual value: that of the other studies, except for the beginning of a month.
     others
         Alternatives, and what the paper says for or against each.
+    remark
+        What the usual value is.
     """
 
     name: str
     words: str
     usual: str
     others: dict[str, str]
+    remark: str = "used in the other studies"
 
 
 CHOICES = (
@@ -95,7 +98,8 @@ CHOICES = (
         "begin",
         "5.2: “we split the three workloads into one-month workloads”",
         "empty",
-        {"warm": "not what the words suggest: the month before runs first"},
+        {"warm": "not what the words suggest: the month before runs first, as in the other studies"},
+        "the words suggest that each month begins with an empty machine",
     ),
     Choice(
         "policy",

@@ -106,6 +106,11 @@ def test_predictions_are_those_of_held_out_months_unless_others_are_asked_for(st
     assert not len(study.predictions("CTC"))
 
 
+def test_without_predicted_starts_the_logs_are_those_of_the_choices(study):
+    assert study.traces == ["KTH"]
+    assert Results(SMALL, [], [], study.choices, study.chosen).traces == ["KTH"]
+
+
 def test_what_was_revealed_is_kept_apart(study):
     for revealed in REVEALED:
         found = study.predictions(revealed=revealed)
