@@ -29,7 +29,21 @@ def with_what_shows(cluster: Cluster, tested: int | None = None) -> Cluster:
     tested
         Number of jobs that the last backfill cycle tested if it ended because of this number, if published.
     """
-    return _with_depth(_with_preemption(cluster), tested)
+    return _with_depth(_with_preemption(_with_owners(cluster)), tested)
+
+
+def _with_owners(cluster: Cluster) -> Cluster:
+    """Return the cluster with partitions of jobs that share nodes with none of others (ExclusiveUser): all show it.
+
+    Of one or two jobs it may be their own wish (--exclusive=user).
+    """
+    of: dict[str, list[bool]] = {}
+    for job in cluster.jobs:
+        if len(job.partitions) == 1:
+            of.setdefault(job.partitions[0], []).append(job.shared_with == "user")
+    owned = {name for name, shown in of.items() if len(shown) > 2 and all(shown)}
+    partitions = tuple(replace(one, shared_with="user") if one.name in owned else one for one in cluster.partitions)
+    return replace(cluster, partitions=partitions) if owned else cluster
 
 
 def _with_depth(cluster: Cluster, tested: int | None) -> Cluster:

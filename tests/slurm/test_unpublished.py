@@ -116,6 +116,14 @@ def test_a_qos_that_lists_others_shows_it():
     assert preemption(accounting=accounting)[0] == "qos"
 
 
+def test_a_partition_of_jobs_that_share_nodes_with_none_of_others_keeps_them_for_a_user():
+    own = [waiting(id, partitions=("other",), shared_with="user") for id in (1, 2, 3)]
+    for jobs, whose in (
+        ([*own, waiting(4)], "user"), (own[:2], ""), ([*own, waiting(5, partitions=("other",))], ""),
+    ):  # fmt: skip
+        assert [one.shared_with for one in with_what_shows(unpublished(*jobs)).partitions] == ["", whose]
+
+
 def test_with_several_tiers_it_is_said_that_it_is_not_known():
     kind, (caution,) = preemption(running(1))
     assert kind is None

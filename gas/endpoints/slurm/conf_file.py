@@ -110,6 +110,7 @@ class Stated:
             default=line.get("default", "NO").upper() == "YES",
             preempt_mode=one.preempt_mode or line.get("preemptmode", "").upper(),
             least_loaded=one.least_loaded or line.get("lln", "NO").upper() == "YES",
+            shared_with=one.shared_with or ("user" if line.get("exclusiveuser", "NO").upper() == "YES" else ""),
         )
 
 
