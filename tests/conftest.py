@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import signal
 import sys
 import time
@@ -47,6 +48,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 warm.install()
 installed.read_once()
+
+# Folders of tests are in memory where there is room: each of some ten thousand writes would wait for the disk.
+MEMORY, ROOM = "/dev/shm", 2 << 30
+if Path(MEMORY).is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
 # What is imported and collected stays until the end: garbage is looked for after that, and not among it.
 gc.disable()
