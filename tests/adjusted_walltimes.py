@@ -1,4 +1,4 @@
-"""A simulation that asks for the adjusted walltime of each job, and is answered."""
+"""A simulation that requests the adjusted walltime of each job, and gets it."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def asking(case, adjustment, queue="fcfs", machine_code=False):
 
 
 def answered(simulation, adjusted):
-    """Return the schedule of a simulation gone on with to its end, given the adjusted walltime of each job."""
+    """Return the schedule of a simulation continued to its end, given the adjusted walltime of each job."""
     while (place := simulation.run()) is not None:
         simulation.answer(adjusted=None if simulation.adjustment is None else adjusted[place])
     return simulation.schedule()
@@ -52,7 +52,7 @@ def adjusted_logs(draw):
 
 
 def random_adjusted_log(seed, **options):
-    """Return the same made from a seed, without cancellations."""
+    """Return such a case made from a seed, without cancellations."""
     case = random_log(seed, **options)
     shares = np.random.default_rng(seed).choice([0, 0.2, 0.5, 0.8, 1], len(case.rows))
     return case, [max(1, round(row[2] * share)) for row, share in zip(case.rows, shares, strict=True)]

@@ -1,11 +1,11 @@
-"""A real HTTP server on this machine that stands for the archive, good and bad days included."""
+"""A real HTTP server on this machine in place of the archive, including its failures."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class ArchiveServer:
-    """Answers a path with what `files` has for it: bytes, or a function of the request's handler."""
+    """Answers a path with its entry of `files`: bytes, or a function of the request's handler."""
 
     def __init__(self):
         self.files = {}
@@ -41,7 +41,7 @@ class ArchiveServer:
         self.base = f"http://127.0.0.1:{self._server.server_port}/labs/parallel/workload"
 
     def put(self, log, answer):
-        """Have an answer for the file of a log."""
+        """Set the answer for the file of a log."""
         self.files[f"/labs/parallel/workload/{log.folder}/{log.file}"] = answer
 
     def close(self):

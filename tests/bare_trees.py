@@ -1,7 +1,7 @@
 """Bare Debians without Python and without network: what a login node may be, made from packages in a cache folder.
 
-They are beside the trees of `slurm_trees`; a program runs in one by `Tree.run`, as root, in a mount namespace and with
-no network but the loopback's where it is not asked for.
+They are next to the trees of `slurm_trees`; `Tree.run` runs a program in one, as root, in a mount namespace and with no
+network except the loopback's unless requested.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Tree:
 
 
 def bare_tree(suite: str) -> Tree:
-    """Return the tree of a suite, which is made if need be; without rights or packages, the test is skipped."""
+    """Return the tree of a suite, created if necessary; without rights or packages, the test is skipped."""
     if os.getuid() != 0 or subprocess.run(["unshare", "-mn", "true"], capture_output=True).returncode:
         pytest.skip("needs root, and namespaces")
     made = slurm_trees.trees_folder() / f"bare-{suite}"

@@ -1,4 +1,4 @@
-"""A profile kept twice, in two arrays and in blocks (`gas.profile`), for tests of the latter."""
+"""A profile in two forms, in two arrays and in blocks (`gas.profile`), for tests of the latter."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FORMS = {"plain": lambda kernel: kernel, "compiled": compiled}
 
 
 def make_blocks_small(monkeypatch, width=4, fill=3, ring=16, few=0):
-    """Let a handful of frames fill several blocks, so that a few jobs are enough to go through all of the index.
+    """Make a handful of frames fill several blocks, so that a few jobs suffice to exercise the whole index.
 
-    Compiled kernels read these constants when they are compiled: those asked for from now on are made anew.
+    Compiled kernels read these constants at compilation, so kernels are compiled anew from now on.
     """
     for made in ("_compiled", "_inner"):
         monkeypatch.setattr(compiling, made, {})
@@ -35,19 +35,19 @@ def make_blocks_small(monkeypatch, width=4, fill=3, ring=16, few=0):
 
 @cache
 def in_arrays(kernel):
-    """Return a kernel on arrays as machine code, whatever the form of those on blocks; it has tests of its own."""
+    """Return a kernel on arrays as machine code, for any form of those on blocks; it has separate tests."""
     return compiled(kernel)
 
 
 class Both:
-    """A profile in arrays and in blocks, changed together, and the spans that are held in it.
+    """A profile in arrays and in blocks, changed together, and the spans held in it.
 
     Attributes
     ----------
     flat, blocks
-        The same profile. `flat` has room for whatever a test does.
+        The same profile. `flat` has enough room for tests.
     held
-        (start, end, processors) of what `hold` took, and nobody gave back.
+        (start, end, processors) taken by `hold` and not given back.
     """
 
     def __init__(self, processors, now, *, form="plain", walltime=50, starts=None, free=None, room=4000):
@@ -88,7 +88,7 @@ class Both:
         return free
 
     def let_go(self, span, since=None):
-        """Give a held span back, or what of it lies after an instant."""
+        """Give a held span back, or its part after an instant."""
         start, end, processors = span
         since = start if since is None else min(max(start, since), end)
         self.held.remove(span)

@@ -1,8 +1,8 @@
-"""A scheduler simulator by the letter of `gas guide rules`, for small logs: the oracle of the simulator's tests.
+"""A simulator of schedulers by the letter of `gas guide rules`, for small logs: the oracle of the simulator's tests.
 
-It shares nothing with the package: plain numbers in, plain lists out, and no state but the list of jobs. Whenever it
-needs the free processors over time it adds them up anew from the jobs that run, are planned or are reserved. Nothing
-is clever, so that each rule can be read off the code.
+It shares no code with the package: plain numbers in, plain lists out, and no state except the list of jobs. Whenever it
+needs the free processors over time it sums them up anew from running, planned and reserved jobs. Nothing is clever, so
+that each rule can be read in the code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Row = tuple[int, int, int, int]
 """A job: (submit, processors, estimate, run time). A reservation: (submit, processors, start, walltime)."""
 
 Steps = list[tuple[int, int]]
-"""(instant, free processors from it on), wherever they change."""
+"""(instant, free processors from it on), at every change."""
 
 
 @dataclass(eq=False)
@@ -33,21 +33,21 @@ class Job:
     run_time: int
     cancelled: float = FOREVER
     earliest: int | None = None
-    """Of a reservation: when it may start; None for a job."""
+    """Of a reservation: the earliest start; None for a job."""
     start: int | None = None
-    """As planned while it waits, then as it was."""
+    """Planned while it waits, then actual."""
     promise: int | None = None
     begun: bool = False
     priority: int = 0
 
     @property
     def booked_until(self) -> int:
-        """Until when the schedule keeps its processors for it."""
+        """The instant until which the schedule keeps its processors for it."""
         return self.start + self.estimate
 
     @property
     def end(self) -> float:
-        """When it gives them back."""
+        """The instant at which it releases them."""
         return min(self.start + self.run_time, max(self.cancelled, self.start))
 
 
@@ -56,14 +56,14 @@ Adjust = Callable[[int, int, list[Job]], int]
 
 @dataclass
 class Outcome:
-    """What became of the jobs; None stands for "never started" and "nothing promised"."""
+    """The outcomes of the jobs; None is "never started" and "nothing promised"."""
 
     start: list[int | None]
     end: list[int]
     promise: list[int | None]
     reserved: list[int | None]
     seen: list[tuple[int, int, Steps]] = field(default_factory=list)
-    """At each arrival, before it is looked at: (job, now, free processors from now on beside all who run and wait)."""
+    """At each arrival, before it is handled: (job, now, free processors from now on besides all present jobs)."""
 
 
 def simulate_by_force(
@@ -79,10 +79,10 @@ def simulate_by_force(
     by_profile: bool = False,
     seeing: bool = False,
 ) -> Outcome:
-    """Return what becomes of the rows, which are in the order of their submission.
+    """Return the outcome of the rows, which are in order of submission.
 
-    `by_profile`: have `easy` and `fcfs` look for room in the profile even where shadow time and extra do.
-    `seeing`: note what is free at each arrival.
+    `by_profile`: `easy` and `fcfs` use the profile even where shadow time and extra would suffice.
+    `seeing`: record the free processors at each arrival.
     """
     jobs = []
     for number, (submit, processors, estimate, run_time) in enumerate(rows):
@@ -118,9 +118,9 @@ def simulate_adjusted_by_force(
     queue: str = "fcfs",
     cancellations: Sequence[float] | None = None,
 ) -> Outcome:
-    """Return what becomes of the rows under EASY, with a queue of that order and walltimes of the scheduler's own.
+    """Return the outcome of the rows under EASY, with an order of the queue and the scheduler's own walltimes.
 
-    `adjust` is asked for them as jobs arrive: given number and instant, and those that have ended, in that order.
+    `adjust` returns these at arrivals: given number and instant, and the ended jobs, in that order.
     """
     withdrawn = [FOREVER] * len(rows) if cancellations is None else cancellations
     jobs = [
@@ -157,7 +157,7 @@ def steps(machine: int, taken: Sequence[Job], now: int) -> Steps:
 
 
 def earliest_fit(profile: Steps, processors: int, walltime: int, not_before: int) -> int:
-    """Return the first instant, `not_before` or later, from which processors are free for so long."""
+    """Return the first instant, `not_before` or later, from which processors are free for the duration."""
     start = not_before
     for (_, free), (until, _) in zip(profile, [*profile[1:], (FOREVER, 0)], strict=True):
         if until <= start:
@@ -173,7 +173,7 @@ def earliest_fit(profile: Steps, processors: int, walltime: int, not_before: int
 
 
 class Scheduler:
-    """Who waits, who runs, and what the policy does with them."""
+    """Waiting and running jobs, and the steps of the policy."""
 
     def __init__(self, machine: int, policy: str, by_profile: bool, seeing: bool) -> None:
         self.machine, self.policy, self.by_profile, self.seeing = machine, policy, by_profile, seeing
@@ -184,7 +184,7 @@ class Scheduler:
         self.seen: list[tuple[int, int, Steps]] = []
 
     def free(self, now: int, *without: Job, also: Sequence[Job] = ()) -> Steps:
-        """Return the free processors from now on, as if the jobs `without` were not there."""
+        """Return the free processors from now on, as if the jobs `without` did not exist."""
         planned = [job for job in self.queue if job.start is not None]
         taken = [job for job in [*self.running, *self.booked, *planned, *also] if job not in without]
         return steps(self.machine, taken, now)
@@ -194,7 +194,7 @@ class Scheduler:
         return earliest_fit(self.free(now, job, **more), job.processors, job.estimate, not_before)
 
     def look_around(self, arriving: Job, now: int) -> None:
-        """Note what is free beside all; without a plan each who waits is put at its earliest fit, in order."""
+        """Record the free processors besides all jobs; without a plan, waiting jobs are at their earliest fits."""
         if not self.seeing:
             return
         places: list[Job] = []
@@ -207,13 +207,13 @@ class Scheduler:
     # --- planning policies
 
     def place(self, job: Job, now: int) -> None:
-        """Give an arriving job the earliest place that delays nobody."""
+        """Give an arriving job the earliest place that delays no other job."""
         job.start = job.promise = self.fit(job, now)
         self.queue.append(job)
         self.queue.sort(key=lambda each: -each.priority)  # stable: each priority in submission order
 
     def revise(self, now: int) -> None:
-        """Change the plan after processors came free."""
+        """Change the plan after processors were released."""
         waiting = [job for job in self.queue if job.start > now]
         if self.policy == "conservative":
             self.one_pass(waiting, now)
@@ -233,7 +233,7 @@ class Scheduler:
     def one_pass(self, waiting: list[Job], now: int, *, by_priority: bool = False) -> bool:
         """Take out and put back each job; return whether one moved.
 
-        `by_priority`: end the pass in front of those below the highest priority as soon as one has moved.
+        `by_priority`: as soon as one has moved, end the pass before jobs below the highest priority.
         """
         moved = False
         for job in waiting:
@@ -260,11 +260,11 @@ class Scheduler:
     # --- fcfs and easy
 
     def one_look(self, now: int) -> list[Job]:
-        """Take out of the queue whom a pass lets start, and return them; they hold their processors."""
+        """Take the jobs that a pass starts out of the queue, and return them; they hold their processors."""
         return self.look_at_profile(now) if self.by_profile else self.look_at_shadow(now)
 
     def look_at_shadow(self, now: int) -> list[Job]:
-        """Rule 6 as it is written; there are no reservations."""
+        """Rule 6 literally; there are no reservations."""
         before = list(self.queue)
         holding = [job for job in self.running if job.booked_until > now]
         free = self.machine - sum(job.processors for job in holding)
@@ -292,7 +292,7 @@ class Scheduler:
         return [job for job in before if job not in self.queue]
 
     def look_at_profile(self, now: int) -> list[Job]:
-        """Start who fits now for the whole estimate among those running, reservations and the head's place."""
+        """Start jobs that fit now for the whole estimate besides running jobs, reservations and the head's place."""
         before = list(self.queue)
         while self.queue and self.fit(self.queue[0], now) == now:
             self.begin(self.queue[0], now)
@@ -304,7 +304,7 @@ class Scheduler:
         return [job for job in before if job not in self.queue]
 
     def place_of_head(self, now: int) -> list[Job]:
-        """Return a stand-in of the queue's head at its earliest fit; nobody's without a queue, or under fcfs."""
+        """Return a stand-in for the queue's head at its earliest fit; an empty one without a queue, or under fcfs."""
         if not self.queue or self.policy != "easy":
             return []
         head = self.queue[0]
@@ -320,7 +320,7 @@ class Scheduler:
         self.running.append(job)
 
     def book(self, job: Job, now: int) -> None:
-        """Give a reservation its place, for good."""
+        """Give a reservation its final place."""
         job.start = self.fit(job, now, also=[] if self.plans else self.place_of_head(now))
         self.booked.append(job)
 
@@ -383,10 +383,10 @@ class Rounds(Scheduler):
 
 
 class AdjustedRounds(Rounds):
-    """EASY by rounds, where `estimate` is what the scheduler believes of a job now (Tang et al. 2013, sections 5, 6.1).
+    """EASY by rounds; `estimate` is the scheduler's present assumption for a job (Tang et al. 2013, sections 5, 6.1).
 
-    While it waits, that is the adjusted walltime; while it runs too, under "regular" adjustment, until it has outlived
-    that, and from then on, as under "selective" from its start, what its user asked for.
+    While the job waits, it is the adjusted walltime; under "regular" adjustment also while it runs, until it exceeds
+    that. From then on, and under "selective" from its start, it is the user's request.
     """
 
     def __init__(self, machine: int, adjust: Adjust, adjustment: str | None, queue: str) -> None:

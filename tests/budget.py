@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 PRINTED_FROM = 200
-"""Tests of a run from which on the budget is printed: a run of one file is not a matter of a budget."""
+"""Number of tests from which on a run prints the budget; it is of no interest for a single file."""
 
 
 def processor_seconds() -> float:
@@ -28,7 +28,7 @@ def processor_seconds() -> float:
 
 @dataclass
 class Sum:
-    """What the tests of one folder took."""
+    """The cost of the tests of one folder."""
 
     tests: int = 0
     processor: float = 0.0
@@ -41,7 +41,7 @@ class Sum:
 
 
 class Budget:
-    """Measures tests where they run, and adds up and prints where they are reported.
+    """Measures tests where they run; sums up and prints where they are reported.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Budget:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> Iterator[None]:
-        """Note with each phase of a test what was spent since the one before."""
+        """Record, at each phase of a test, the cost since the previous one."""
         report = yield
         now = processor_seconds()
         report.processor_seconds = now - self.last if call.when != "setup" else now - self.began

@@ -1,7 +1,7 @@
 """Bytecode of the sources and tests, written once before workers start.
 
 On a fresh clone each worker would compile all sources, and rewrite the asserts of all tests, at the same time as the
-others: 11 CPU seconds each. Whoever starts the workers does it for them, on all cores.
+others: 11 CPU seconds each. The process that starts the workers does it for them, on all cores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PACKAGES = ("documents", "experiments", "gas", "speedup_models", "workloads")
 
 
 def write(files: list[Path]) -> None:
-    """Write the bytecode of files, on all cores; a file that does not compile is left to who imports it."""
+    """Write the bytecode of files, on all cores; a file that does not compile is left to its importers."""
     cores = len(os.sched_getaffinity(0)) if files else 0
     children = []
     for core in range(cores):
@@ -52,7 +52,7 @@ def _rewritten(file: Path) -> bool:
 
 
 def _write_one(file: Path) -> None:
-    """Write the bytecode of one file; run in a child, since it leaves pytest's rewriting without an effect."""
+    """Write the bytecode of one file; runs in a child, since it disables pytest's rewriting."""
     if not _rewritten(file):
         compileall.compile_file(file, quiet=2)
         return

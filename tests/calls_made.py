@@ -1,4 +1,4 @@
-"""Functions of a module, which jobs find by its name."""
+"""Functions of a module, which jobs find by name."""
 
 import os
 import sys

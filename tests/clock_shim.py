@@ -1,4 +1,4 @@
-"""Clocks that a test sets under programs that run: a preloaded library.
+"""Clocks of running programs that a test sets: a preloaded library.
 
 clock_shim     fixture: the `ClockShim` of a test; skips without a C compiler
 """
@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parent / "shim" / "wall_clock_shim.c"
 
 
 class ClockShim:
-    """The library, and the file by which a test sets the clocks."""
+    """The library, and the file with which a test sets the clocks."""
 
     def __init__(self, library: Path, directory: Path) -> None:
         self._file = directory / "clocks"
@@ -23,7 +23,7 @@ class ClockShim:
         self.set(0, 0)
 
     def set(self, wall: int, boot: int = 0) -> None:
-        """Let wall clock and time since boot be ahead by so many seconds from now on."""
+        """Set wall clock and time since boot ahead by so many seconds from now on."""
         aside = self._file.with_suffix(".new")
         aside.write_text(f"{wall} {boot}")
         aside.replace(self._file)
@@ -31,7 +31,7 @@ class ClockShim:
 
 @pytest.fixture(scope="session")
 def clock_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled library, once in a run."""
+    """The compiled library, once per run."""
     compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
     if compiler is None:
         pytest.skip("needs a C compiler: none of cc, gcc, clang is here")

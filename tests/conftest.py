@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: a real S³ on a real socket, the command line, and where real logs are."""
+"""Fixtures shared by all tests: a real S³ on a real socket, the command line, and the folder of real logs."""
 
 import gc
 import json
@@ -99,7 +99,7 @@ def pytest_xdist_node_collection_finished() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Take twice as many workers as there are cores, if few: half of the time, a test waits for a service or clock."""
+    """Use up to twice as many workers as cores, if few: tests wait half of the time for services or clocks."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     cores = len(os.sched_getaffinity(0))
@@ -120,7 +120,7 @@ _numbers = count()
 
 @pytest.fixture(autouse=True)
 def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No configuration or state of the person who runs the tests is read or written, and no log outlives its test."""
+    """Tests neither read nor write the configuration or state of their user, and logging ends with each test."""
     _settle_in(tmp_path_factory.getbasetemp() / f"surroundings-{next(_numbers)}", monkeypatch)  # made when written to
     monkeypatch.delenv("GAS_CONFIG", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
@@ -132,9 +132,9 @@ def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
 
 @pytest.fixture(autouse=True)
 def no_compiler_beside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process compiles in the background, for half a minute: answers would depend on when it ends.
+    """No process compiles in the background for half a minute: answers would depend on its end.
 
-    Where everything is tried, it does.
+    It does where everything is tested.
     """
     if not thorough.ALL:
         monkeypatch.setattr("gas.compiled.compile_beside", lambda kernel, statement: True)
@@ -144,7 +144,7 @@ def no_compiler_beside(monkeypatch: pytest.MonkeyPatch) -> None:
 def tmp_path(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """A folder of the test's own; pytest's also links each as the current one, which takes longer than most tests."""
+    """A folder of the test; pytest's own also links each as the current one, which takes longer than most tests."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
     folder = tmp_path_factory.mktemp(f"{name}-{next(_numbers)}", numbered=False)
     _settle_in(folder, monkeypatch)
@@ -165,7 +165,7 @@ def lu(tmp_path: Path) -> str:
 
 
 class Client:
-    """A real S³ of its own for a test, spoken to over HTTP."""
+    """A real S³ for one test, over HTTP."""
 
     def __init__(self, embedded: Any) -> None:
         self.embedded = embedded
@@ -233,7 +233,7 @@ def s3(start_s3: Callable[..., Client]) -> Client:
 
 @dataclass
 class Outcome:
-    """What a run of the command line left behind."""
+    """The result of a run of the command line."""
 
     code: int
     out: str

@@ -1,8 +1,8 @@
-"""Clients of a service, many at once; run as a program, one user who behaves as badly as the limits allow.
+"""Many concurrent clients of a service; run as a program, one user who behaves as badly as the limits allow.
 
     python crowds.py URL TOKEN SECONDS
 
-The bad user's clients run in a process of their own, so that they keep no other client waiting for the interpreter.
+The bad user's clients run in a separate process, so that they do not block other clients in the interpreter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from service_process import shell
 
 
 class Client(threading.Thread):
-    """Does one thing after the other on a connection of its own, until it is over."""
+    """Makes one request after the other on a connection of its own, until the end."""
 
     def __init__(self, url, token, until, act):
         super().__init__(daemon=True)
@@ -73,7 +73,7 @@ SMALL = shell(1, 600, "true")
 
 
 def storm(client):
-    """Fill the quota with large commands, and withdraw them in a random order, which promotes all the others."""
+    """Fill the quota with large commands, and cancel them in a random order, which promotes all others."""
     answer = {}
     while "error" not in answer and len(client.mine) < 20:
         answer = client.ask("large", "POST", "/v1/jobs", client.random.choice(BODIES), allowed=(201, 403))
@@ -92,7 +92,7 @@ def many(client):
 
 
 def lists(client):
-    """Ask for a whole page again and again."""
+    """Request a whole page again and again."""
     client.ask("list", "GET", "/v1/jobs?ended=10000")
 
 
@@ -105,7 +105,7 @@ def follow(client):
 
 
 def behave_badly(url, token, seconds):
-    """Return what each kind of request took, and what was answered to the large ones."""
+    """Return the durations of each kind of request, and the answers to the large ones."""
     until = time.monotonic() + seconds
     clients = [Client(url, token, until, act) for act in [storm] * 4 + [many] * 4 + [lists] * 2 + [follow] * 4]
     took = run_all(clients)

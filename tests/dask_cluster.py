@@ -1,4 +1,4 @@
-"""A Dask scheduler and workers, each a process of its own; what each has used, and the bytes between it and a client.
+"""A Dask scheduler and workers, each a process; their usage, and the bytes between scheduler and client.
 
 Cluster     the processes and the address
 counted     a proxy in front of the scheduler that counts what passes through
@@ -22,7 +22,7 @@ __all__ = ["Cluster", "counted", "dask_cluster"]
 
 
 class Cluster:
-    """A scheduler, and workers with a nanny each, which starts a worker anew that has died."""
+    """A scheduler, and workers with a nanny each, which restarts a worker that has died."""
 
     def __init__(self, address: str, processes: list[subprocess.Popen[bytes]]) -> None:
         self.address = address
@@ -35,7 +35,7 @@ class Cluster:
 
     @property
     def workers(self) -> list[int]:
-        """The processes that compute, without their nannies; where setproctitle is installed, Dask names them."""
+        """The computing processes, without their nannies; if setproctitle is installed, Dask names them."""
         below = [pid for nannies in self.processes[1:] for pid in _below(nannies.pid)]
         return [pid for pid in below if any(name in _command(pid) for name in ("spawn_main", "dask worker ["))]
 
@@ -69,7 +69,7 @@ def dask_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
 
 def _below(pid: int) -> list[int]:
-    """Return the processes that one has started, and those that these have."""
+    """Return the children of a process, and theirs."""
     found: list[int] = []
     threads = []
     with suppress(FileNotFoundError, ProcessLookupError):  # it may end meanwhile
@@ -89,7 +89,7 @@ def _command(pid: int) -> str:
 
 @contextmanager
 def counted(address: str) -> Iterator[tuple[str, dict[str, int]]]:
-    """Pass on what goes to and from an address; yield the address to use instead, and the bytes "up" and "down"."""
+    """Forward data to and from an address; yield the address to use instead, and the bytes "up" and "down"."""
     host, port = address.removeprefix("tcp://").rsplit(":", 1)
     passed = {"up": 0, "down": 0}
 

@@ -1,4 +1,4 @@
-"""Schedules and a log to draw, and what texts a picture has."""
+"""Schedules and a log to draw, and the texts of a picture."""
 
 import xml.etree.ElementTree as ET
 
@@ -22,7 +22,7 @@ LOG = Log.from_columns({"submit": [0.0]}, header=HEADER, name="abacus.swf.gz")
 
 
 def made(policy, seed=3, jobs=60, machine=16, **more):
-    """A schedule in order of submission, first come first served, with a bit of backfilling by hand."""
+    """A schedule in order of submission, first come first served, with some backfilling by hand."""
     rng = np.random.default_rng(seed)
     submit = np.sort(rng.integers(0, 40_000, jobs))
     rows, now = [], 0

@@ -1,4 +1,4 @@
-"""Stores as earlier versions of Gas wrote them."""
+"""Stores in the formats of earlier versions of Gas."""
 
 import sqlite3
 from contextlib import closing
@@ -8,14 +8,14 @@ from gas.service.rows import CLASS, HELD, NOTICE, OFFERED, RESHAPED
 
 
 def without_time_held(path: Path) -> None:
-    """Make a store one of schema 6, which did not know for how long offers were held."""
+    """Turn a store into one of schema 6, which did not record how long offers were held."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute(f"ALTER TABLE jobs DROP COLUMN {HELD}")
         database.execute("PRAGMA user_version = 6")
 
 
 def without_offers(path: Path) -> None:
-    """Make a store one of schema 5, which knew of no offers of earlier starts."""
+    """Turn a store into one of schema 5, which had no offers of earlier starts."""
     without_time_held(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         for column in (NOTICE, *OFFERED):
@@ -24,7 +24,7 @@ def without_offers(path: Path) -> None:
 
 
 def without_classes(path: Path) -> None:
-    """Make a store one of schema 4, which knew of no classes of jobs."""
+    """Turn a store into one of schema 4, which had no classes of jobs."""
     without_offers(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute(f"ALTER TABLE jobs DROP COLUMN {CLASS}")
@@ -32,7 +32,7 @@ def without_classes(path: Path) -> None:
 
 
 def without_shapes(path: Path) -> None:
-    """Make a store one of schema 3, which knew of no other shape than the one that a job was submitted with."""
+    """Turn a store into one of schema 3, which had no shape other than the submitted one."""
     without_classes(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("DROP TABLE reshapes")

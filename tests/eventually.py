@@ -1,4 +1,4 @@
-"""Waiting, in tests, for what comes about by itself: in processes of jobs, in a service, in what a program prints."""
+"""Waiting, in tests, for events in other processes: of jobs, of a service, or in the output of a program."""
 
 import json
 import time
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def until(condition: Callable[[], Any], what: str = "it", seconds: float = 30, every: float = 0.01) -> Any:
-    """Return the first true answer; it is asked for every so many seconds."""
+    """Return the first true answer of a function that is called at intervals."""
     deadline = time.monotonic() + seconds
     while not (answer := condition()):
         assert time.monotonic() < deadline, f"in {seconds} s never: {what}"
@@ -19,7 +19,7 @@ def until(condition: Callable[[], Any], what: str = "it", seconds: float = 30, e
 
 
 def living(directory: Path, *, wrappers: bool = True) -> list[int]:
-    """Return the pids of all that runs for jobs below a directory: by their environment, and wrappers by their name."""
+    """Return the pids of all processes of jobs below a directory: by their environment, and wrappers by their name."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
@@ -34,7 +34,7 @@ def living(directory: Path, *, wrappers: bool = True) -> list[int]:
 
 
 def event(watch: Popen[str], wanted: str) -> Any:
-    """Return the next event of a kind that a ``gas watch`` writes."""
+    """Return the next event of a kind in the output of ``gas watch``."""
     seen = []
     for line in watch.stdout:
         seen.append(json.loads(line))

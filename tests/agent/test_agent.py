@@ -1,4 +1,4 @@
-"""An agent that a plain script drives does what the command line does, on an S³ and on a Slurm."""
+"""An agent in a plain script does the same as the command line, on an S³ and on a Slurm."""
 
 import json
 import logging
@@ -150,7 +150,7 @@ def test_nothing_possible_is_a_plan_without_a_best_request(agent, full):
 
 @pytest.fixture
 def slurm(tmp_path):
-    """The endpoint of a Slurm of programs, which answer as one did once."""
+    """The endpoint of a Slurm of programs, which replay recorded answers."""
     slurm = FakeSlurm(tmp_path / "bin", pwd.getpwuid(os.getuid()).pw_name)
     path = tmp_path / "gas.toml"
     path.write_text(f'[endpoints.fake]\ntype = "slurm"\nfolder = "{slurm.folder}"\ntimeout = 20\npatience = 3\n')

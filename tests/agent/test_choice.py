@@ -1,4 +1,4 @@
-"""Planning with answers: instants are fixed once, and what is only too early is an answer."""
+"""Planning with answers: instants are fixed once, and a deadline that is too early gets an answer."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""A claim: of all jobs that take it, one runs its command, whatever starts when and where."""
+"""A claim: of all jobs that share it, only one runs its command, whichever start when and where."""
 
 import subprocess
 import threading

@@ -1,4 +1,4 @@
-"""One application on several real S³ services: all parts start together or none, whatever ends the client."""
+"""One application on several real S³ services: all parts start together or none, whenever the client is killed."""
 
 import signal
 import subprocess
@@ -160,7 +160,7 @@ Agent(APP, sites).submit_together(HELD, spread=Spread(lead={lead}), key={key!r})
 
 
 def killed(sites, method, after, key, lead=SPREAD.lead):
-    """Submit in a process that is killed after so many reservations or submissions."""
+    """Submit in a process that is killed after a number of reservations or submissions."""
     urls = [(site.embedded.scheduler.name, site.url) for site in sites]
     tests = str(Path(__file__).parents[1])
     script = textwrap.dedent(KILLED).format(tests=tests, method=method, after=after, urls=urls, key=key, lead=lead)
@@ -406,7 +406,7 @@ def test_a_list_that_took_long_to_come_is_not_that_of_a_slow_clock():
 
 
 def left_out_at(*clocks, arrived=None):
-    """Return why machines have no part that showed these clocks when their lists arrived."""
+    """Return why machines get no part, given their clocks and the arrival of their lists."""
     answers = []
     for place, (clock, at) in enumerate(zip(clocks, arrived or [0.0] * len(clocks), strict=True)):
         free = AvailabilityList(str(place), "promise", 1000 + clock, 4, "", [1000 + clock], [4])

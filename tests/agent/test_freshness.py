@@ -1,4 +1,4 @@
-"""Lists that are not of the present are not planned with, unless that is meant."""
+"""Gas does not plan with lists that are not of the present, unless requested."""
 
 import json
 
@@ -15,7 +15,7 @@ CLOCK = 500.0
 
 
 def answer(endpoint, now, *, ago=0.0, seconds=0.0):
-    """What an endpoint answered so many seconds ago, when it had been asked for so many seconds."""
+    """Return the answer of an endpoint so many seconds ago, after a query of so many seconds."""
     one = AvailabilityList.of([now], [4], scheduler=endpoint.name)
     return Answer(endpoint, one, None, seconds, at=CLOCK - ago)
 
@@ -26,7 +26,7 @@ def of_file(now, **more):
 
 @pytest.fixture
 def of_live(tmp_path):
-    """An endpoint that takes jobs, and lives in our time."""
+    """An endpoint that accepts jobs, with the present time."""
     (tmp_path / "jobs.json").write_text(json.dumps([[]]))
     return lambda now, **more: answer(made_endpoints.Queue("ada", str(tmp_path / "jobs.json")), now, **more)
 

@@ -1,4 +1,4 @@
-"""A job is a future: it is waited for, cancelled and looked at as those of `concurrent.futures` are."""
+"""A job is a future: it can be waited for, cancelled and inspected like those of `concurrent.futures`."""
 
 import concurrent.futures
 import threading
@@ -152,7 +152,7 @@ def job_of(id, state, **more):
 
 
 class Scripted:
-    """Answers with what it was given, one after another; the last one stays. Errors are raised."""
+    """Returns the given answers, one after another; the last one stays. Errors are raised."""
 
     def __init__(self, *answers):
         self.answers = list(answers)

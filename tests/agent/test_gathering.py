@@ -1,4 +1,4 @@
-"""Whoever answers is planned with; whoever does not has an error in place of a list."""
+"""Gas plans with the schedulers that answer; for all others there is an error in place of a list."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from gas.planner import Limits
 
 @dataclass
 class Site(Endpoint):
-    """Takes jobs on a second account, perhaps."""
+    """Accepts jobs, optionally on a second account."""
 
     name: str
     address: str = "site:"
@@ -83,7 +83,7 @@ def test_a_choice_of_a_scheduler_is_called_as_that():
 
 
 class Keyed(Queue):
-    """Knows the job of one key, or cannot be asked."""
+    """Has the job of one key, or cannot be queried."""
 
     def __init__(self, name, known=None, error=None):
         self.name, self.address, self.known, self.error = name, f"queue:{name}", known or {}, error

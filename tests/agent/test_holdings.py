@@ -1,4 +1,4 @@
-"""What a coallocation has taken, on disk: whose key it is, and what another process reads of it at any instant."""
+"""The record of a coallocation on disk: the owner of its key, and what another process reads at any instant."""
 
 import fcntl
 import threading
@@ -48,7 +48,7 @@ def test_what_a_crash_tore_before_anything_was_sent_is_nothing():
 
 
 def over(path, text):
-    """Write over what a file holds, as notes are written: it is never empty."""
+    """Overwrite the contents of a file like a record: it is never empty."""
     with path.open("r+") as file:
         file.write(text)
 

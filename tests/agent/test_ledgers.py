@@ -1,4 +1,4 @@
-"""What a login node keeps of predictions: learnt from the machine's past at first, then from what came of them."""
+"""Predictions kept on a login node: learned from the machine's past at first, then from outcomes."""
 
 import time
 from dataclasses import replace
@@ -32,7 +32,7 @@ def remarks():
 
 @pytest.fixture
 def busy(s3, monkeypatch):
-    """A machine whose past it knows itself, on a login node that has no time to learn from it."""
+    """A machine with a record of its past, on a login node without time to learn from it."""
     s3.until(s3.simulated(8, 36000)["id"], "running")
     give_past(monkeypatch, 60)
     give_time(monkeypatch, -1.0)
@@ -41,7 +41,7 @@ def busy(s3, monkeypatch):
 
 @pytest.fixture
 def taught(busy, monkeypatch):
-    """The same, with all the time that it needs."""
+    """The same machine, with all the time that it needs."""
     give_time(monkeypatch, 3600.0)
     monkeypatch.setattr(ledgers, "REHEARSAL_SAMPLES", 5)
     return busy
@@ -53,13 +53,13 @@ def give_past(monkeypatch, jobs):
 
 
 def give_time(monkeypatch, seconds):
-    """Give a rehearsal so many seconds from its first job on, however slow the machine is."""
+    """Give a rehearsal a number of seconds from its first job on, for any speed of the machine."""
     monkeypatch.setattr(ledgers, "REHEARSAL_SECONDS", 0.0)
     monkeypatch.setattr(ledgers, "FIRST_SECONDS", seconds)
 
 
 def history(jobs):
-    """So many jobs that kept a machine of ten processors busy until a moment ago."""
+    """Jobs that kept a machine of ten processors busy until a moment ago."""
     log = busy_log(jobs, 10, seed=5)
     made = rigid_jobs(log)
     wait = np.full(len(log), -1.0)

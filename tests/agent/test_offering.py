@@ -1,4 +1,4 @@
-"""Offers of earlier starts: accepted as they are by now, declined, and refused where a scheduler makes none."""
+"""Offers of earlier starts: accepted in their present form, declined, and refused on schedulers without offers."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def endpoint(s3):
 
 
 def offered(s3, endpoint):
-    """Return a job that is promised a start after two others and is offered that of the second, who was cancelled."""
+    """Return a job that was promised a start after two others; the second was cancelled, and its start is offered."""
     s3.simulated(10, 3600)
     second = s3.simulated(10, 600)
     job = endpoint.submit(Request(10, 60), JobDescription("a", run_time=5, notice=120))

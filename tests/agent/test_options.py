@@ -1,4 +1,4 @@
-"""What is asked of an agent is typed, and out of range it is refused at once."""
+"""Options of an agent have types, and values out of range are refused at once."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""One that does not tell is asked, and for a while also one that does not answer."""
+"""A scheduler without events is polled; if it does not answer, Gas retries for a while."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Each scheduler is asked for its past once, and each remark made once, however often is planned."""
+"""Each scheduler is queried for its past once, and each remark made once, for any number of plans."""
 
 import time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Real jobs are sent where they say most, and no more than was asked for."""
+"""Probes are sent where they are most informative, and no more than requested."""
 
 import numpy as np
 import pytest

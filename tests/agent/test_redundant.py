@@ -16,7 +16,7 @@ HOUR = 3600
 
 @pytest.fixture
 def sites(start_s3):
-    """Two machines of 6 processors, all of which others hold, on the second for longer."""
+    """Two machines of 6 processors, all held by other jobs, on the second machine for longer."""
     found = [start_s3(6, name=name) for name in ("a", "b")]
     for site, held in zip(found, (HOUR, 2 * HOUR), strict=True):
         site.simulated(6, held)

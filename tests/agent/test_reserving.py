@@ -1,4 +1,4 @@
-"""A reservation is made once, and where that is not known it is said how to find out."""
+"""A reservation is made once; if its result is unknown, the message says how to find out."""
 
 import time
 
@@ -11,7 +11,7 @@ from gas.errors import Unreachable
 
 
 class Site(Queue):
-    """Reserves, or fails once it was sent."""
+    """Reserves, or fails after the request was sent."""
 
     def __init__(self, fails=False):
         self.name, self.address, self.fails, self.made, self.doubts = "hpc", "hpc:", fails, {}, set()

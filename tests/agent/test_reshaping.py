@@ -1,4 +1,4 @@
-"""A waiting job is given another shape if that is worth it, or the one that is asked for."""
+"""A waiting job gets another shape if that is worth it, or the requested one."""
 
 from dataclasses import replace
 from types import SimpleNamespace

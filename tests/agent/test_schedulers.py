@@ -1,4 +1,4 @@
-"""Schedulers are named by address or by the configuration; a job by its number, and by its scheduler if need be."""
+"""Schedulers are named by address or by the configuration; a job by its number, with its scheduler if necessary."""
 
 import pytest
 
@@ -12,7 +12,7 @@ AWAY = "http://127.0.0.1:9"
 
 @pytest.fixture
 def configured(tmp_path, monkeypatch):
-    """Write the configuration that is in force; without one there is no scheduler, and no Slurm in PATH."""
+    """Write the effective configuration; without one there is no scheduler, and no Slurm in PATH."""
 
     def write(text):
         (tmp_path / "gas.toml").write_text(text)

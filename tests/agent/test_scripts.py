@@ -1,4 +1,4 @@
-"""Schedulers plan for jobs with what these ask for; one that cannot is its name and the error."""
+"""Schedulers plan jobs with their further requests; one that cannot is represented by its name and the error."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ S3 = S3Endpoint("s3", "http://127.0.0.1:9")
 
 @dataclass
 class Partition:
-    """Plans for what jobs ask for, or refuses them."""
+    """Plans with the requests of jobs, or refuses them."""
 
     name: str
     target: str = ""

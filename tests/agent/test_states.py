@@ -1,4 +1,4 @@
-"""Jobs in words, whatever their scheduler does not say of them."""
+"""Jobs in words, whatever their scheduler does not report."""
 
 import pytest
 from made_endpoints import job

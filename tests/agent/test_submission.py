@@ -1,4 +1,4 @@
-"""One submission makes one job: plans that went stale are made again, and a key goes to one scheduler."""
+"""One submission makes one job: stale plans are made again, and a key goes to one scheduler."""
 
 import time
 
@@ -16,7 +16,7 @@ RUN = Run(JobDescription("app", ("./app", "{processors}")))
 
 
 class Site(Queue):
-    """Takes jobs, or does what it is told to in place of that, once each."""
+    """Accepts jobs, or does what it is told instead, once each."""
 
     def __init__(self, name, free=8, does=()):
         self.name, self.address = name, f"site:{name}"

@@ -1,4 +1,4 @@
-"""What people write in Python is read as it is meant, and what cannot be is refused with the way out."""
+"""Python values are converted as intended; unusable ones are refused with advice."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A watched job is looked at when its queue has changed, and what was done is told; gas watch prints the same."""
+"""A watched job is checked when its queue has changed, and actions are reported; gas watch prints the same."""
 
 import time
 
@@ -113,7 +113,7 @@ def test_an_event_for_people_and_for_programs():
 
 
 class Steps:
-    """A clock whose next pause does the next thing, and after the last one lets the job start."""
+    """A clock that does the next thing at its next pause, and lets the job start after the last one."""
 
     def __init__(self, *steps):
         self.steps = list(steps)
@@ -196,7 +196,7 @@ SLOW_ON_FEW = Application(Table.of({4: 9_000.0, 16: 1_000.0}), name="lu")
 
 
 def watched_once(s3, monkeypatch, predictor, number, looks=1, endpoint=None):
-    """Watch a job through some looks, after which it starts; return the kinds of events, the events and the job."""
+    """Watch a job for some checks, after which it starts; return the kinds of events, the events and the job."""
 
     def later():
         while s3.job(number)["state"] == "queued":

@@ -1,21 +1,19 @@
-"""How much faster a branch is than the whole altered month, for every month of the study of one moldable job.
+"""Speed of a branch relative to the whole altered month, for every month of the study of one moldable job.
 
-Not collected by default; -s shows the table. GAS_TRACES names the folder of real logs; a log that is not there is left
-out:
+Not collected by default; -s shows the table. GAS_TRACES names the folder of real logs; missing logs are left out:
 
     pytest tests/benchmarks/test_branching.py -s -o addopts="--import-mode=importlib"
 
-A branch is an answer that `Simulation.outcomes` follows until its job starts; all sizes of all the benchmarks of a
-month count, those that start at once as well, and with everything that the call does. The whole altered month is the
-event loop alone, from its first second, with the job as that answer has it: GAS_BENCHMARK_SAMPLE of them (12), drawn
-from all branches. Times are of this process's CPU, the least of GAS_BENCHMARK_REPEATS (3) for each call, so that
-others on the machine hardly matter. GAS_BENCHMARK_MONTHS takes the first so many of each log; all take six minutes.
-No ratio fails.
+A branch is an answer that `Simulation.outcomes` simulates until its job starts. All sizes of all benchmarks of a month
+count, also those that start at once, with all the work of the call. The whole altered month is the event loop alone,
+from its first second, with the job as in that answer: GAS_BENCHMARK_SAMPLE of them (12), drawn from all branches. Times
+are CPU times of this process, the least of GAS_BENCHMARK_REPEATS (3) for each call, so that other processes hardly
+matter. GAS_BENCHMARK_MONTHS takes the first months of each log; all take six minutes. No ratio fails.
 
-`month / branch` is the sum of the whole altered months, one for each branch, over the sum of the branches. `events` is
-the same in events handled, and so the most that a method can reach that handles all events of each branch, if they
-cost what those of the month cost; `cost` is what an event costs in a branch, those that copying and Python cost
-included, in events of the month: above 1 where queues are longer while moldable jobs wait than in all the month.
+`month / branch` is the sum of the whole altered months, one per branch, divided by the sum of the branches. `events` is
+the same ratio in handled events: the limit for a method that handles all events of each branch at the cost of those of
+the month. `cost` is the cost of an event in a branch, including copying and Python, in events of the month: above 1 if
+queues are longer while moldable jobs wait than in the whole month.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ def whole(jobs: RigidJobs) -> float:
 
 
 def altered(jobs: RigidJobs, place: int, answer: Any) -> RigidJobs:
-    """Return the jobs with one of them of another size, estimate and run time."""
+    """Return the jobs with another size, estimate and run time for one of them."""
     columns = [jobs.processors.copy(), jobs.estimate.copy(), jobs.run_time.copy()]
     for column, value in zip(columns, answer, strict=True):
         column[place] = value
@@ -66,7 +64,7 @@ def altered(jobs: RigidJobs, place: int, answer: Any) -> RigidJobs:
 
 
 def branches(jobs: RigidJobs, asked: dict[int, Requests]) -> tuple[dict[int, float], int]:
-    """Return the CPU seconds of all branches by the job that asks, and how many events they handled."""
+    """Return the CPU seconds of all branches by moldable job, and their number of events."""
     simulation = Simulation(jobs, BASE.policy, ask=np.array(sorted(asked)))
     took = {}
     while (place := simulation.run()) is not None:
@@ -79,7 +77,7 @@ def branches(jobs: RigidJobs, asked: dict[int, Requests]) -> tuple[dict[int, flo
 
 
 class Measured:
-    """What the branches of a month, or of several, cost beside whole months."""
+    """The costs of the branches of a month, or of several, and of whole months."""
 
     def __init__(self) -> None:
         self.branches, self.events, self.in_branches = 0, 0, 0.0

@@ -1,12 +1,12 @@
-"""What a study of many clusters takes on a Dask cluster of processes, by the number of clusters; extrapolated to 1,000.
+"""Cost of a study of many clusters on a Dask cluster of processes, by the number of clusters; extrapolated to 1,000.
 
 Not collected by default; -s shows the table:
 
     pytest tests/benchmarks/test_clusters.py -s -o addopts="--import-mode=importlib"
 
-With GAS_BENCHMARK_LONG=1 for 25, 50, 100 and 200 clusters among 25 of which applications choose (about five minutes of
-CPU time), else for a few. CPU seconds and bytes are fitted by a power of the number of clusters, peaks of memory by a
-line; the interval is that of a further observation (90%). Each number of clusters has new processes, so that peaks are
+With GAS_BENCHMARK_LONG=1 for 25, 50, 100 and 200 clusters, applications choosing among 25 (about five minutes of CPU
+time); otherwise for a few. CPU seconds and bytes are fitted by a power of the number of clusters, peaks of memory by a
+line; the interval is that of a further observation (90%). Each number of clusters uses new processes, so that peaks are
 its own.
 """
 
@@ -41,7 +41,7 @@ def peak(pid: int) -> float:
 
 
 def measured(clusters: int, folder: Path, cluster: Cluster) -> dict[str, float]:
-    """Run the study on new processes, and return what these used."""
+    """Run the study on new processes, and return their usage."""
     workers = cluster.workers
     began, before = time.perf_counter(), {pid: cpu(pid) for pid in (cluster.scheduler, *workers)}
     with counted(cluster.address) as (address, passed):
@@ -70,7 +70,7 @@ def measured(clusters: int, folder: Path, cluster: Cluster) -> dict[str, float]:
 def extrapolated(sizes: list[int], values: list[float], at: int, *, line: bool) -> tuple[float, float, float, float]:
     """Return a fit's growth (a power, or a slope), its value at a size, and the 90% interval of an observation there.
 
-    Without an interval (nan) where the points are two.
+    The interval is nan for two points.
     """
     x, y = (np.array(column, float) if line else np.log(column) for column in (sizes, values))
     matrix = np.column_stack([x, np.ones(len(x))])

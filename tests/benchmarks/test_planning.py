@@ -1,4 +1,4 @@
-"""How long planning and submitting take.
+"""Duration of planning and submitting.
 
 Not collected by default; pytest-benchmark prints the table:
 
@@ -7,7 +7,7 @@ Not collected by default; pytest-benchmark prints the table:
 Plans are of 1,000 allowed sizes (1 to 1,000 processors, Amdahl's law) against lists of 10,000 and 100,000 frames on a
 machine of 1,000 processors. Before the last frame, the lists are
 
-    random        each frame as if drawn from a hat, so that there are holes of all sizes
+    random        frames drawn independently, so that there are holes of all sizes
     alternating   nothing and nearly everything free in turn: each frame opens or closes the holes of all sizes
     staircase     up and down one processor at a time: holes nest a thousand deep
 """
@@ -52,7 +52,7 @@ def availability(shape: str, frames: int) -> AvailabilityList:
 
 @pytest.fixture(params=["compiled", "plain"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Whether kernels are machine code, compiled and warm, or as they stand."""
+    """Whether kernels are compiled and warm, or in Python."""
     if request.param == "plain":
         monkeypatch.setattr(compiling, "_compiled", {})
         monkeypatch.setattr(compiling, "WORTH_COMPILING", float("inf"))

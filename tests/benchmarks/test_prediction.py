@@ -1,16 +1,16 @@
-"""How long a forecast takes, by the length of the queue and the number of candidates, and what the short way costs.
+"""Duration of a forecast, by the length of the queue and the number of candidates, and the error of the fast method.
 
 Not collected by default; -s shows the tables:
 
     pytest tests/benchmarks/test_prediction.py -s -o addopts="--import-mode=importlib"
 
-The queues are made up: 512 processors, sizes of powers of two up to 64, walltimes from ten minutes to a day evenly by
-their logarithm, of which jobs use any share. Candidates have sizes evenly by their logarithm and take two hours.
-Seconds are by the clock, with two threads, the least of GAS_BENCHMARK_REPEATS (3); no figure fails. Where
-GAS_BENCHMARK_SMALL is 1, as in CI, only the two shortest queues are taken.
+The queues are synthetic: 512 processors, sizes of powers of two up to 64, walltimes from ten minutes to a day, uniform
+in the logarithm, of which jobs use any share. Candidates have sizes uniform in the logarithm and take two hours.
+Seconds are wall-clock, with two threads, the least of GAS_BENCHMARK_REPEATS (3); no figure fails. With
+GAS_BENCHMARK_SMALL=1, as in CI, only the two shortest queues are used.
 
-The second table has what following all candidates in one simulation a sample (`gas.prediction.together`) gets wrong:
-the mean start by it over the mean start of the same candidate followed by itself, with the same run times.
+The second table has the error of simulating all candidates in one simulation per sample (`gas.prediction.together`):
+the mean start by it divided by the mean start of the same candidate simulated separately, with the same run times.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MACHINE, HOUR = 512, 3600
 
 
 def queue(waiting: int, seed: int = 1) -> Snapshot:
-    """Return a busy machine and so many jobs that wait."""
+    """Return a busy machine with a number of waiting jobs."""
     random = np.random.default_rng(seed)
     count = 60 + waiting
     processors = 2 ** random.integers(0, 7, count)

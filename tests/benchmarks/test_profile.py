@@ -1,23 +1,23 @@
-"""How long the profile of S³ takes to find an earliest fit from any instant on, among 100,000 change points.
+"""Duration of a search for an earliest fit in the profile of S³, from any instant, among 100,000 change points.
 
 Not collected by default; -s shows the tables:
 
     pytest tests/benchmarks/test_profile.py -s -o addopts="--import-mode=importlib" --benchmark-columns=min,rounds
 
-A machine of 1,000 processors. Every query has an instant anywhere in the profile, any number of processors, and a
-walltime of a minute to two days (their logarithm is uniform; the index knows how long holes are up to one day). Each is
-a call of machine code of its own, timed by itself; what a call costs that does nothing is taken off. Everything is done
-five times over, and the best time of each query counts, so that the longest is the query's and not the machine's. The
-profiles are
+A machine of 1,000 processors. Every query has a random instant in the profile, a random number of processors, and a
+walltime of a minute to two days, uniform in the logarithm (the index knows the lengths of holes up to one day). Each is
+a separate call of machine code, timed separately, minus the cost of an empty call. Everything is repeated five times,
+and the best time of each query counts, so that the longest is that of the query and not of the machine. The profiles
+are
 
-    random        each frame as if drawn from a hat
+    random        frames drawn independently
     alternating   nothing and nearly everything free in turn
     ups and downs up and down one processor at a time: holes nest a thousand deep
-    planned       jobs that were placed one after the other, each in its earliest fit, as a long queue plans them
+    planned       jobs placed one after the other, each in its earliest fit, as in a long queue
 
-A profile that has just been made does not know its holes yet (*new*), one that was asked the same before does (*warm*);
-*changed* means that between any two queries a job was put in somewhere and another one taken out, which is not timed.
-The *walk* reads every frame from the instant on, in two flat arrays (`gas.profile.flat`); its answers must be the same.
+A new profile does not know its holes yet (*new*); after the same query it does (*warm*); *changed* means that between
+two queries one job was added and another one removed, which is not timed. The *walk* reads every frame from the instant
+on, in two flat arrays (`gas.profile.flat`); its answers must be equal.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def wanted(count: int, until: int, seed: int) -> list[Query]:
 
 @cache
 def made(shape: str, frames: int) -> Blocks:
-    """Return a profile (which nobody may change) of so many frames."""
+    """Return a profile of a number of frames, which must not be changed."""
     if shape == "planned":
         blocks, put = with_rows(empty_blocks(MACHINE, 0), 2 * frames), compiled(place)
         for processors, walltime, _ in wanted(4 * frames, 1, 5):
@@ -80,7 +80,7 @@ def made(shape: str, frames: int) -> Blocks:
 
 
 def timed(call: Callable[[int, int, int], int], queries: list[Query], between: Iterator[None] | None = None):
-    """Return the answer to each query, and the nanoseconds that it took."""
+    """Return the answer to each query, and its nanoseconds."""
     answers, took = [], []
     for query in queries:
         if between is not None:
@@ -93,7 +93,7 @@ def timed(call: Callable[[int, int, int], int], queries: list[Query], between: I
 
 
 def changes(blocks: Blocks, until: int) -> Iterator[None]:
-    """Put a job in somewhere and take out the one that was put in ten changes ago, whenever asked."""
+    """Add a job somewhere and remove the one that was added ten changes ago, on request."""
     fit, put, back = compiled(first_fit), compiled(take), compiled(give_back)
     spans: list[tuple[int, int, int]] = []
     for processors, walltime, instant in wanted(1_000_000, until, 7):
@@ -106,7 +106,7 @@ def changes(blocks: Blocks, until: int) -> Iterator[None]:
 
 
 def cost_of_a_call(*arrays: NDArray[np.int64]) -> float:
-    """Return the nanoseconds that it takes to call machine code with as many arrays, and to time that."""
+    """Return the nanoseconds of calling machine code with as many arrays, and of timing that."""
     blocks, nothing = Blocks(*arrays), compiled(given_since)
     return float(np.median(timed(lambda p, w, t: nothing(blocks, p, w), wanted(2_000, DAY, 9))[1]))
 

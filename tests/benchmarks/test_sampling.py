@@ -1,12 +1,12 @@
-"""How long a sample of a Slurm's queue takes, by the length of the queue, and how many are made in ten seconds.
+"""Duration of a sample of a Slurm queue, by the length of the queue, and the number of samples in ten seconds.
 
 Not collected by default; -s shows the table:
 
     pytest tests/benchmarks/test_sampling.py -s -o addopts="--import-mode=importlib"
 
-The queues are made up (`made_queues`): whole nodes, or CPUs of shared nodes with their memory. Seconds are of the
-processor, of one sample in which all jobs start, and of one that ends when the tenth of the queue that comes first has
-started. Where GAS_BENCHMARK_SMALL is 1, as in CI, only the shortest queue is taken.
+The queues are synthetic (`made_queues`): whole nodes, or CPUs of shared nodes with their memory. CPU seconds of one
+sample in which all jobs start, and of one that ends when the first tenth of the queue has started. With
+GAS_BENCHMARK_SMALL=1, as in CI, only the shortest queue is used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOBODY = np.zeros(0, np.int64)
 
 
 def seconds(kinds: str, nodes: int, waiting: int) -> tuple[float, float]:
-    """Return how long a sample takes, to the end and to the start of the first tenth."""
+    """Return the duration of a sample, to its end and to the start of the first tenth."""
     made = long_queue(kinds, nodes=nodes, waiting=waiting)
     begin = Beginning.of(made.cluster, made.later)
     coarse, most_plans = (COARSE, PLANS) if nodes * waiting > LARGE else (0.0, 0)

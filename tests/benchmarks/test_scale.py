@@ -4,9 +4,9 @@ Not collected by default; -s shows the table:
 
     pytest tests/benchmarks/test_scale.py -s -o addopts="--import-mode=importlib"
 
-With GAS_BENCHMARK_LONG=1 with ten million jobs: about 15 minutes of CPU time, 4 GB of memory, 4 GB in the folder of
-temporary files. The memory of a job is what 1,000 jobs do not take, divided by the others; a command that takes 4 GB or
-more fails. Offered load 0.85, as of a busy machine: above 1 the queue would grow with the log.
+With GAS_BENCHMARK_LONG=1 for ten million jobs: about 15 minutes of CPU time, 4 GB of memory, 4 GB in the folder of
+temporary files. The memory per job is that beyond 1,000 jobs, divided by the other jobs; a command that needs 4 GB or
+more fails. Offered load 0.85, as on a busy machine: above 1 the queue would grow with the log.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ STEPS = {
 
 
 class Used(NamedTuple):
-    """What a command took."""
+    """The cost of a command."""
 
     seconds: float
-    """Of CPU time, user and system."""
+    """CPU time, user and system."""
     bytes: int
-    """Its peak of resident memory."""
+    """Peak of resident memory."""
     printed: str
 
 

@@ -1,13 +1,13 @@
-"""How long S³ holds its lock: submitting, cancelling and early ends, with up to a hundred thousand jobs waiting.
+"""Duration for which S³ holds its lock: submissions, cancellations and early ends, with up to 100,000 waiting jobs.
 
 Not collected by default; pytest-benchmark prints the table:
 
     pytest tests/benchmarks/test_scheduling.py -o addopts="--import-mode=importlib" --benchmark-columns=min,median,max
 
-A machine of 1,024 processors that is full, and a queue of jobs of 1 to 512 processors (powers of two) and walltimes
-from a minute to a day (their logarithm is uniform; half of them in whole quarters of an hour, as people ask). Every
-round begins with a fresh copy of the same schedule and another job. How many others move differs from job to job by
-orders of magnitude, hence the spread. Where GAS_BENCHMARK_SMALL is 1, as in CI, at most ten thousand jobs wait.
+A full machine of 1,024 processors, and a queue of jobs of 1 to 512 processors (powers of two) and walltimes from a
+minute to a day (uniform in the logarithm; half of them in whole quarters of an hour, as users request). Every round
+begins with a fresh copy of the same schedule and another job. The number of moved jobs differs from job to job by
+orders of magnitude, hence the spread. With GAS_BENCHMARK_SMALL=1, as in CI, at most ten thousand jobs wait.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ known: dict[int, S3] = {}
 
 
 def schedule(queued: int) -> S3:
-    """Return a schedule on which that many jobs wait (and which nobody may change)."""
+    """Return a schedule with a number of waiting jobs, which must not be changed."""
     if queued not in known:
         warm_up()
         machine = Machine(S3(MACHINE, NOW, machine_code=True))
@@ -77,7 +77,7 @@ def test_an_early_end(benchmark, queued: int) -> None:
 
 @pytest.mark.parametrize("queued", [100, 1_000, 10_000] if SMALL else [100, 1_000, 10_000, 100_000])
 def test_submitting(benchmark, queued: int) -> None:
-    """One submission as the service makes it: placed, promised, and started if it can be."""
+    """One submission as in the service: placed, promised, and started if possible."""
     s3 = schedule(queued)
     wanted = cycle(requests(1000, 3))
     machine = Machine(s3.copy())
@@ -101,7 +101,7 @@ def test_an_instant_in_which_nothing_happens(benchmark, queued: int) -> None:
 @pytest.mark.parametrize("queued", [100, 1_000, 10_000])
 @pytest.mark.parametrize("processors", [MACHINE // 2, 2 * MACHINE])
 def test_resizing(benchmark, queued: int, processors: int) -> None:
-    """The machine made smaller (everything is planned anew) or larger (everybody is promoted)."""
+    """A smaller machine (all jobs are planned anew) or a larger one (all jobs are promoted)."""
     s3 = schedule(queued)
     benchmark.group = f"S3.resize to {processors}, {queued} jobs waiting"
     benchmark.pedantic(lambda other: other.resize(processors), setup=lambda: ((s3.copy(),), {}), rounds=5)

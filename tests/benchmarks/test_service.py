@@ -1,13 +1,13 @@
-"""What a durable submission over HTTP costs, beside the least that one can cost with the same means.
+"""Cost of a durable submission over HTTP, compared with the minimum with the same libraries.
 
 Not collected by default; pytest-benchmark prints the table, and the ratio is in the last column of each figure:
 
     pytest tests/benchmarks/test_service.py -o addopts="--import-mode=importlib" --benchmark-columns=min,median,rounds
 
-The least is a FastAPI route that validates a body of the same fields with pydantic, commits one row of the same size to
-SQLite (WAL, synchronous=FULL) and answers with an object of the same size. Both run under uvicorn in processes of their
-own, with their files in the same directory, and are asked in turn by the same client over connections that stay open.
-The queue is that of a machine of 1,000 processors, with as many jobs waiting as the name says.
+The minimum is a FastAPI route that validates a body of the same fields with pydantic, commits one row of the same size
+to SQLite (WAL, synchronous=FULL) and answers with an object of the same size. Both run under uvicorn in separate
+processes, with their files in the same directory, and are queried in turn by the same client over persistent
+connections. The queue is that of a machine of 1,000 processors, with the number of waiting jobs in the name.
 """
 
 import contextlib
@@ -86,7 +86,7 @@ def one_row_service(path: str) -> None:
 
 
 def preload(state: Path, queued: int) -> None:
-    """Write a store with so many jobs waiting behind one that runs for a year, as users would have submitted them."""
+    """Write a store with a number of waiting jobs behind one that runs for a year, as if submitted by users."""
     from gas.s3 import S3, Machine
     from gas.service.live import LiveScheduler
 
@@ -117,7 +117,7 @@ def running(command: list[str]) -> Iterator[http.client.HTTPConnection]:
 
 
 def submit(connection: http.client.HTTPConnection, number: int, size: int, walltime: int) -> float:
-    """Submit a job and return the seconds until it was answered."""
+    """Submit a job and return the seconds until the answer."""
     body = {
         "name": f"job {number}",
         "processors": size,

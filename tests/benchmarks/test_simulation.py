@@ -1,13 +1,13 @@
-"""How long the simulator takes beside a plain C++ program of the same rules, how that grows, and how much memory.
+"""Speed of the simulator compared with a plain C++ program of the same rules, its growth, and its memory.
 
 Not collected by default; -s shows the tables:
 
     pytest tests/benchmarks/test_simulation.py -s -o addopts="--import-mode=importlib" --benchmark-columns=min,median
 
 GAS_YARDSTICK names the source of the C++ program (``program POLICY PROCESSORS STARTS < LOG`` prints JSON with the
-"seconds" of its event loop and writes "id submit start end" lines), GAS_TRACES the folder of real logs. What needs
-something that is not there is skipped. Both take turns, the best run of each counts, and only the event loops are
-compared: no parsing, no compiling. A ratio fails no test; a schedule that differs from the program's in any job does.
+"seconds" of its event loop and writes "id submit start end" lines), GAS_TRACES the folder of real logs. Tests without
+their requirements are skipped. Both programs take turns, the best run of each counts, and only the event loops are
+compared: no parsing, no compiling. No ratio fails a test; a schedule that differs in any job does.
 
 With GAS_BENCHMARK_LONG=1, both get a longer log with up to a thousand jobs waiting, and the simulator alone one with
 thousands. With --benchmark-disable everything is small and runs once.
@@ -41,7 +41,7 @@ Report = Callable[..., None]
 
 @pytest.fixture(scope="module")
 def tables() -> Iterator[dict[str, list[list[str]]]]:
-    """Rows by the title of their table, printed when all of them are known."""
+    """Rows by the title of their table, printed when complete."""
     found: dict[str, list[list[str]]] = {}
     yield found
     for title, rows in found.items():
@@ -53,7 +53,7 @@ def tables() -> Iterator[dict[str, list[list[str]]]]:
 
 @pytest.fixture
 def report(tables, benchmark) -> Report:
-    """Add a row to a table, and to what pytest-benchmark saves: ``report(title, name=value, ...)``."""
+    """Add a row to a table, and to the data saved by pytest-benchmark: ``report(title, name=value, ...)``."""
 
     def add(title: str, **cells: object) -> None:
         heads = [name.replace("_", " ") for name in cells]
@@ -75,7 +75,7 @@ class Yardstick:
         self.program = program
 
     def run(self, policy: Policy, machine: int, log: Path) -> dict[str, Any]:
-        """Simulate a plain log and return what the program prints, under "starts" also what became of each job."""
+        """Simulate a plain log and return the program's output, under "starts" also the schedule."""
         starts = self.program.with_name("starts")
         with log.open("rb") as lines:
             command = [str(self.program), policy, str(machine), str(starts)]
@@ -97,7 +97,7 @@ def yardstick(tmp_path_factory) -> Yardstick:
 
 
 def in_turn(benchmark, yardstick: Yardstick, jobs: RigidJobs, policy: Policy, log: Path, rounds: int):
-    """Return the best seconds of the simulator and of the program, taking turns, and what both last answered."""
+    """Return the best seconds of the simulator and of the program, in turn, and the last answers of both."""
     ours: list[Schedule] = []
     theirs: list[dict[str, Any]] = []
 
@@ -142,7 +142,7 @@ def test_a_real_log_beside_the_program(benchmark, report, traces, yardstick, tmp
 
 
 def made_up(jobs: int, machine: int, load: float, seed: int) -> Log:
-    """Return a log of the Lublin-Feitelson model with estimates as users give them."""
+    """Return a log of the Lublin-Feitelson model with estimates like those of users."""
     generator = np.random.default_rng(seed)
     log = lublin.generate(jobs, machine, generator=generator, load=load)
     return log.with_columns(requested_time=estimates.mualem_feitelson(log.run_time, generator))
@@ -159,7 +159,7 @@ def queue_lengths(schedule: Schedule) -> tuple[float, int]:
 
 
 def beside(benchmark, report: Report, yardstick: Yardstick, jobs: RigidJobs, policy: Policy, log: Path, title, rounds):
-    """Let the simulator and the program take turns, report both with the queue, and compare their schedules."""
+    """Run the simulator and the program in turn, report both with the queue, and compare their schedules."""
     ours, theirs, schedule, answer = in_turn(benchmark, yardstick, jobs, policy, log, rounds)
     average, longest = queue_lengths(schedule)
     report(
@@ -178,7 +178,7 @@ def beside(benchmark, report: Report, yardstick: Yardstick, jobs: RigidJobs, pol
 
 @pytest.mark.parametrize("policy", ["conservative", "s3", "easy"])
 def test_a_crowded_log_beside_the_program(benchmark, report, yardstick, tmp_path, policy):
-    """Jobs come at 1.3 times the rate at which the machine can run them: of 60,000, up to a thousand wait at a time."""
+    """Jobs arrive at 1.3 times the rate that the machine can run: of 60,000, up to a thousand wait at a time."""
     log = made_up(60_000 if LONG else 4_000, 338, load=1.3, seed=1)
     plain = tmp_path / "crowded.swf"
     write_swf(log, plain)
@@ -191,7 +191,7 @@ def test_a_crowded_log_beside_the_program(benchmark, report, yardstick, tmp_path
 
 @pytest.mark.parametrize("policy", ["conservative", "s3", "easy"])
 def test_a_log_with_thousands_of_jobs_waiting(benchmark, report, policy):
-    """Jobs come at five times the rate; the program would need hours, so it is left out."""
+    """Jobs arrive at five times the rate; the program would need hours, so it is left out."""
     if not LONG:
         pytest.skip("takes minutes: set GAS_BENCHMARK_LONG=1")
     jobs = rigid_jobs(made_up(60_000, 338, load=5, seed=1))
@@ -250,7 +250,7 @@ def in_bulk(jobs: int, seed: int) -> Log:
 
 @pytest.mark.parametrize("policy", ["conservative", "s3"])
 def test_bulk_submissions_beside_the_program(benchmark, report, yardstick, tmp_path, policy):
-    """Most of what the program re-places stays; of what moves, most slides with the job in front of it."""
+    """Most jobs that the program re-places stay; most of the others slide with the job in front of them."""
     log = in_bulk(60_000 if LONG else 12_000, seed=1)
     plain = tmp_path / "bulk.swf"
     write_swf(log, plain)
@@ -274,8 +274,8 @@ def test_bulk_submissions_beside_the_program(benchmark, report, yardstick, tmp_p
 def standing_queue(queued: int, more: int, machine: int, seed: int) -> RigidJobs:
     """Return a burst of jobs at second 0 of which so many wait, then more: under `easy`, one whenever another starts.
 
-    Sizes of powers of two up to half the machine, walltimes of a minute to a day (their logarithm is uniform), run
-    times of any share of that.
+    Sizes of powers of two up to half the machine, walltimes of a minute to a day (uniform in the logarithm), run times
+    of any share of these.
     """
     random = np.random.default_rng(seed)
     burst = queued + 40  # so many can run at once, or thereabouts
@@ -294,13 +294,13 @@ def standing_queue(queued: int, more: int, machine: int, seed: int) -> RigidJobs
 
 
 def waiting(schedule: Schedule, now: int) -> int:
-    """Return how many jobs wait: the start of one that does is the planned one, or none yet."""
+    """Return the number of waiting jobs: their starts are planned ones, or unknown."""
     submitted, started = schedule.jobs.submit <= now, schedule.start <= now
     return int(np.count_nonzero(submitted & ~(started & (schedule.start != NEVER_STARTED))))
 
 
 def moved_by_an_event(simulation: Simulation, events: int) -> float:
-    """Return how many jobs an event gives another start, on average."""
+    """Return the average number of jobs to which an event gives another start."""
     moved = 0
     last = simulation.events + events
     while simulation.events < last:

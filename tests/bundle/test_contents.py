@@ -1,4 +1,4 @@
-"""What the one file brings: all that planning and submitting need, and nothing heavy."""
+"""Contents of the one file: all that planning and submitting need, and nothing heavy."""
 
 from gas.bundle import contents
 

@@ -1,4 +1,4 @@
-"""The script of the one file unpacks it once, and in a safe place; what it unpacks here is a small program."""
+"""The script of the one file unpacks it once, in a safe place; here the contents are a small program."""
 
 import os
 import subprocess
@@ -96,7 +96,7 @@ def test_a_damaged_file_and_a_full_disk_are_errors_that_say_so_and_leave_nothing
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give a folder away")
 def test_a_folder_that_somebody_else_has_put_into_the_shared_place_is_not_used(one_file, tmp_path):
-    """The file runs in a mount namespace of its own, whose /var/tmp and /tmp are folders of the test."""
+    """The file runs in a separate mount namespace, whose /var/tmp and /tmp are folders of the test."""
     shared = tmp_path / "shared"
     (shared / "gas-0").mkdir(parents=True)
     os.chown(shared / "gas-0", 65534, -1)

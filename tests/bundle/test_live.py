@@ -19,7 +19,7 @@ SUITES = {"bullseye": "installed", "trixie": "24.11"}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the one file and what it plans, that the trees show too."""
+    """A folder with the one file and its plans, visible in the trees too."""
     folder = tmp_path_factory.mktemp("one")
     assert build(folder / "gas") < 40e6
     for name in ("ocean.toml", "cluster.json", "small.swf"):

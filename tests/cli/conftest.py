@@ -33,7 +33,7 @@ def paper(tmp_path):
 
 @pytest.fixture
 def endpoints(tmp_path, monkeypatch):
-    """Return how to write a configuration with endpoints of `made_endpoints`: ``endpoints(kth='type = "nodes"')``."""
+    """Return a function that writes a configuration of `made_endpoints`: ``endpoints(kth='type = "nodes"')``."""
     made_endpoints.install(tmp_path / "site", monkeypatch)
 
     def write(**tables):

@@ -1,4 +1,4 @@
-"""`gas audit`: a verdict, a table, and an exit code that scripts can trust."""
+"""`gas audit`: a verdict, a table, and a reliable exit code for scripts."""
 
 import gzip
 import json

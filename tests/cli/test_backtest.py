@@ -1,4 +1,4 @@
-"""`gas backtest`: how good predictions would have been on a recorded log."""
+"""`gas backtest`: the accuracy that predictions would have had on a recorded log."""
 
 import csv
 import gzip
@@ -192,7 +192,7 @@ def test_jobs_that_clocks_put_into_disorder_are_counted_and_the_rest_is_backtest
 
 @pytest.fixture
 def folder(log, tmp_path):
-    """Logs as one finds them, good and bad, and files that are something else."""
+    """Typical logs, good and bad, and files that are not logs."""
     there = tmp_path / "logs"
     (there / "deeper").mkdir(parents=True)
     text = log.read_text()

@@ -1,4 +1,4 @@
-"""What a backtest shows: tables, a page, JSON."""
+"""The output of a backtest: tables, a page, JSON."""
 
 from dataclasses import replace
 

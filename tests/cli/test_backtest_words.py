@@ -1,4 +1,4 @@
-"""What a backtest says in words: how good predictions were, for whom they were not, and what was cut."""
+"""A backtest in words: accuracy of predictions, for whom they were inaccurate, and omissions."""
 
 from dataclasses import replace
 

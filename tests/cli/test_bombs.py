@@ -1,4 +1,4 @@
-"""Answers that never end, or become a thousand times as large in memory: soon told, in less than a gigabyte."""
+"""Answers that never end, or become a thousand times as large in memory: reported soon, within a gigabyte."""
 
 import resource
 import socket
@@ -13,7 +13,7 @@ from hostile_server import for_ever, hostile_server, plain
 MOST_BYTES = 2**30
 TIMEOUT = 2
 MOST_SECONDS = 60
-"""Far more than the timeout, for busy machines; before, these took minutes or had no end."""
+"""Far more than the timeout, for busy machines; without the limits, these take minutes or have no end."""
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 MIB = b"x" * 2**20
@@ -50,7 +50,7 @@ BOMBS = {
 
 
 def gas(tmp_path, *words):
-    """Run a command; return its exit code, what it says, and the most memory that it had."""
+    """Run a command; return its exit code, its output, and its peak of memory."""
     program = (
         "import resource, sys; from gas.cli.main import run; code = run(sys.argv[1:]);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, file=sys.stderr); sys.exit(code)"

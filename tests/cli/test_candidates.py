@@ -1,4 +1,4 @@
-"""Tables of candidates: trade-offs first, in 80 columns, and nothing is left out without being counted."""
+"""Tables of candidates: trade-offs first, in 80 columns, and omitted rows are counted."""
 
 import re
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ def plan(*candidates, best=None, rejected=()):
 
 
 def sizes(table):
-    """The processors of each row of the tables that were printed."""
+    """The processors of each row of the printed tables."""
     return [int(found[1]) for line in table.splitlines() if (found := re.match(r"\W*cluster +(\d+) ", line))]
 
 

@@ -1,4 +1,4 @@
-"""What the shell completes: names and numbers that are words, in time, and nothing printed where there are none."""
+"""Shell completion: names and numbers, in time, and no output without candidates."""
 
 import json
 import os
@@ -24,7 +24,7 @@ JOBS = [
 
 @pytest.fixture
 def complete(endpoints, tmp_path, monkeypatch):
-    """Complete the last of these words; the schedulers named have the jobs above."""
+    """Complete the last of these words; the named schedulers have the jobs above."""
 
     def complete(*words, schedulers=("hpc",), kind="queue", jobs=JOBS):
         (tmp_path / "queue.json").write_text(json.dumps([jobs]))

@@ -1,7 +1,7 @@
 """One `gas submit` makes one job, whatever the network and the service do to it.
 
-A real service answers behind a proxy that loses, cuts, delays and keeps; what counts is what stands in the service's
-schedule in the end, read past the proxy.
+A real service answers behind a proxy that loses, cuts, delays and keeps requests; the final schedule of the service
+counts, read without the proxy.
 """
 
 import json
@@ -21,7 +21,7 @@ from service_process import Place, Service
 from gas.endpoints import S3Endpoint
 
 SLOW = 1.2
-"""Seconds that are longer than the client of these tests waits for an answer."""
+"""Seconds; longer than the client of these tests waits for an answer."""
 
 TABLE = """
 [endpoints.{name}]
@@ -68,7 +68,7 @@ def submit(gas, app):
 
 
 def jobs_of(service):
-    """The jobs that `gas submit` made, however they fared."""
+    """The jobs of `gas submit`, with any outcome."""
     return [j for j in service.get("/v1/jobs?ended=1000").json()["jobs"] if j["name"] == "app"]
 
 
@@ -134,7 +134,7 @@ def test_what_was_never_sent_is_in_no_doubt(s3, configure, submit, monkeypatch):
 
 
 class Restarted:
-    """A service as a process, behind a proxy, that is killed and comes back."""
+    """A service as a process, behind a proxy, that is killed and restarts."""
 
     def __init__(self, directory, clock_speed="1"):
         self.place, self.log = Place(directory), directory / "log"
@@ -148,7 +148,7 @@ class Restarted:
         return Service(self.place, *self.options, log=self.log, processors=8).ready()
 
     def kill(self):
-        """Kill it at once; it comes back by itself."""
+        """Kill it at once; it restarts by itself."""
         self.join()
         self.service.kill()
         self.kills += 1
@@ -191,7 +191,7 @@ def test_a_service_that_is_killed_and_started_again_gets_the_job_once(tmp_path, 
 
 
 def bombard(seed, site, submissions, configure, submit, *, kills):
-    """Submit under random faults until each is settled; count the jobs."""
+    """Submit under random faults until each submission is settled; count the jobs."""
     chance = random.Random(seed)
     settled = {}
     for number in range(submissions):
@@ -356,14 +356,14 @@ def test_a_key_is_a_word(s3, configure, submit, key):
 
 @pytest.fixture
 def two(start_s3, configure):
-    """The scheduler that is planned for, behind a proxy, and an idle one that would be nearly as good."""
+    """The planned scheduler, behind a proxy, and an idle one that is nearly as good."""
     first, second = start_s3(4, name="first"), start_s3(2, name="second")
     with Proxy(first.url) as proxy:
         yield first, second, proxy, configure(first=proxy.url, second=second.url)
 
 
 def crowd(service):
-    """Take the machine, so that the next request is refused."""
+    """Occupy the machine, so that the next request is refused."""
     service.simulated(4, 50_000, name="crowd")
 
 

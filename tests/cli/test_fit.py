@@ -22,7 +22,7 @@ COUNTS = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256])
 
 @pytest.fixture
 def timings(tmp_path):
-    """A file of timings that Downey's model describes, give or take 2%."""
+    """A file of timings by Downey's model, plus or minus 2%."""
     seconds = Downey(3600, 40, 0.6).seconds(COUNTS) * (1 + 0.02 * (-1.0) ** np.arange(COUNTS.size))
     path = tmp_path / "lu.csv"
     rows = "".join(f"{n},{s:.3f}\n" for n, s in zip(COUNTS, seconds, strict=True))
@@ -35,7 +35,7 @@ FITTED = {}
 
 @pytest.fixture
 def gas(monkeypatch):
-    """Run the command; timings that were fitted before are not fitted again, as that takes longest."""
+    """Run the command; known timings are not fitted again, since fitting takes longest."""
     app = typer.Typer()
     app.command()(fit)
 

@@ -1,4 +1,4 @@
-"""What is said of a fit: the front beside the parameters, intervals without an end, errors at sizes left out."""
+"""The report on a fit: the front next to the parameters, unbounded intervals, errors at left-out sizes."""
 
 import numpy as np
 

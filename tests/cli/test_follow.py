@@ -1,4 +1,4 @@
-"""Following schedulers that have to be asked; tests/cli/test_jobs.py follows an S³, which tells."""
+"""Following schedulers that must be polled; tests/cli/test_jobs.py follows an S³, which sends events."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ FAILED = job(1, "failed", start=160, finished=200, exit_status=3)
 
 @pytest.fixture
 def queue(endpoints, tmp_path, monkeypatch):
-    """Return how to write a configuration with a scheduler that answers these lists of jobs, one after the other."""
+    """Return a function that writes a configuration with a scheduler that answers these lists of jobs in turn."""
     monkeypatch.setattr("gas.agent.following.PAUSES", (0.01, 0.02))
 
     def write(*rounds):

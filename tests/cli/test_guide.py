@@ -57,7 +57,7 @@ def test_an_unknown_page_is_an_error_that_names_the_nearest(gas):
 
 
 def on_a_terminal(*words, **environment):
-    """Return what a command prints on a terminal of 80 columns."""
+    """Return the output of a command on a terminal of 80 columns."""
     master, slave = pty.openpty()
     surroundings = {**os.environ, "TERM": "xterm", "COLUMNS": "80", **environment}
     command = [sys.executable, "-m", "gas", *words]

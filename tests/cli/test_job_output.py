@@ -1,4 +1,4 @@
-"""``gas logs --follow``: what a job writes, as it writes it; tests/cli/test_jobs.py shows what it has written."""
+"""``gas logs --follow``: output while a job writes it; tests/cli/test_jobs.py tests complete output."""
 
 import json
 import threading
@@ -29,7 +29,7 @@ def queue(endpoints, tmp_path):
 
 @pytest.fixture
 def follow(gas, queue, monkeypatch):
-    """Follow a job whose scheduler answers these, one after the other."""
+    """Follow a job with these successive answers of its scheduler."""
     monkeypatch.setattr("gas.agent.following.WAITING_PAUSES", (0.001, 0.002))
     return lambda *rounds: gas("logs", "1", "--follow", "--config", queue(*rounds))
 

@@ -1,4 +1,4 @@
-"""Which jobs gas status lists."""
+"""The selection of jobs that gas status lists."""
 
 import pytest
 

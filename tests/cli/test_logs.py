@@ -1,4 +1,4 @@
-"""Reading a log that the user named: whom it is owed to, and what a file is that is none."""
+"""Reading a log named by the user: its acknowledgement, and errors for files that are not logs."""
 
 import gzip
 

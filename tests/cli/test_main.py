@@ -127,7 +127,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(lu):
     "command", ["plan {lu} -a {examples}/cluster.json --stale-ok", "availability -a {examples}/cluster.json --json"]
 )
 def test_nor_is_one_that_reads_nothing_whatever_prints(lu, command):
-    """Of tables, rich would end the program with exit code 1; of other lines, typer would."""
+    """For tables, rich would end the program with exit code 1; for other lines, typer would."""
     words = command.format(lu=lu, examples=Path(__file__).parent.parent / "examples")
     command = f"{sys.executable} -m gas {words} | true"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60)

@@ -1,6 +1,6 @@
-"""Servers, programs and files may answer anything: a message, an exit code of the table, soon, in little memory.
+"""For any answer of servers, programs and files: a message, an exit code of the table, soon, in little memory.
 
-Some hundred mutants of good answers by default, more by ``GAS_MUTANTS``; each is of a number and a seed
+Some hundred mutants of good answers by default, more with ``GAS_MUTANTS``; each has a number and a seed
 (``GAS_MUTANTS_SEED``), which a failure names.
 """
 
@@ -25,14 +25,14 @@ from gas.cli import commands
 from gas.cli.main import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""The collector may come by a socket before the answer that is to close it, of an exchange that broke off."""
+"""The garbage collector may find a socket before the unfinished answer that should close it."""
 
 MUTANTS = int(os.environ.get("GAS_MUTANTS", "0"))
 CODES = {0, 1, 2, 3, 4, 5}
-"""Of `gas.errors.ERRORS`."""
+"""Exit codes of `gas.errors.ERRORS`."""
 
 MOST_SECONDS = 10.0
-"""Of the processor: a machine may be busy with other things."""
+"""CPU seconds: a machine may be busy with other things."""
 
 TESTS = Path(__file__).parent.parent
 EXAMPLES = TESTS / "examples"
@@ -86,7 +86,7 @@ HEADS = [
 
 
 def answered(number):
-    """Return what the server answers throughout a mutant, and which of its good answers it changes."""
+    """Return the server's answers during a mutant, and which good answer is changed."""
     chance = chance_of("answer", number)
     rarely = chance.random() < 0.15
 
@@ -127,7 +127,7 @@ timeout = 5
 
 
 class Terminal(io.TextIOWrapper):
-    """Standard output or standard error of a command: what it writes is looked at as a terminal would."""
+    """Standard output or error of a command, checked as a terminal would show it."""
 
     def __init__(self):
         super().__init__(io.BytesIO(), encoding="utf-8", errors="surrogatepass", write_through=True)
@@ -137,13 +137,13 @@ class Terminal(io.TextIOWrapper):
 
 
 class Figures:
-    """What became of the mutants."""
+    """The results of the mutants."""
 
     def __init__(self):
         self.codes, self.worst, self.unforeseen = Counter(), (0.0, None), []
 
     def command(self, words, mutant):
-        """Run a command in this process and look at what it did."""
+        """Run a command in this process and check its result."""
         out, err = Terminal(), Terminal()
         began = time.process_time()
         code = None

@@ -1,4 +1,4 @@
-"""gas offer: what a waiting job is offered, shown and answered."""
+"""gas offer: the offer to a waiting job, shown and answered."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Options that several commands have alike stand once, as a group."""
+"""Options that several commands share are defined once, as a group."""
 
 from __future__ import annotations
 

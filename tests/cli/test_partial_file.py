@@ -1,4 +1,4 @@
-"""What an interrupted backtest keeps: whole lines, of the same backtest only, under the user's state."""
+"""The partial file of an interrupted backtest: whole lines, of the same backtest only, in the user's state folder."""
 
 import fcntl
 

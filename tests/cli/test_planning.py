@@ -1,4 +1,4 @@
-"""The options of a plan, which `gas plan` and `gas submit` share: what does not go together, or is out of range."""
+"""The options of a plan, which `gas plan` and `gas submit` share: contradictions, and values out of range."""
 
 import pytest
 from made_histories import AWAY, history

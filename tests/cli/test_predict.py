@@ -1,4 +1,4 @@
-"""gas plan --predict: what is likely beside what is promised, on a real S³."""
+"""gas plan --predict: predictions next to promises, on a real S³."""
 
 import gzip
 import io
@@ -17,12 +17,10 @@ from gas import AvailabilityList
 from gas.service.tokens import the_service_user
 
 pytest.importorskip("numba")
-"""Where no scheduler answers: what is refused is refused before any is asked."""
-"""When the last job of a made-up history has ended: years ago."""
 
 
 def accounting(path, shares, jobs=100):
-    """Write what sacct would print of the same jobs, each user with a share of their own."""
+    """Write sacct's output for the same jobs, with one share of use per user."""
     lines = ["JobID|User|Account|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|State"]
     for n in range(jobs):
         for user, share in shares.items():
@@ -41,14 +39,14 @@ def tenth(tmp_path):
 
 @pytest.fixture
 def busy(s3):
-    """Eight of ten processors run for ten hours if they use up their walltime: ten are promised only for then."""
+    """Eight of ten processors run for ten hours if they use their walltime: ten are promised only after that."""
     s3.until(s3.simulated(8, 10 * HOUR)["id"], "running")
     return s3
 
 
 @pytest.fixture
 def predicted(gas, app, busy):
-    """Return the plan with predictions as JSON; after some checks that hold for every one."""
+    """Return the plan with predictions as JSON, after some checks that apply to all."""
 
     def call(*options):
         result = gas("plan", app, "-e", busy.url, "--samples", "50", "--json", "--predict", *options)
@@ -92,14 +90,14 @@ def test_it_is_not_where_they_use_them_up(predicted, tmp_path):
 
 
 def test_each_user_is_predicted_by_their_own_past(predicted, tmp_path):
-    """The job in the way is of whoever runs the tests, by the name that S³ and sacct have for them."""
+    """The job in the way belongs to the user who runs the tests, by the same name in S³ and sacct."""
     me = the_service_user().user
     assert predicted(accounting(tmp_path / "a", {me: 0.1, "other": 1.0}))["predicted_best"]["processors"] == 10
     assert predicted(accounting(tmp_path / "b", {me: 1.0, "other": 0.1}))["predicted_best"]["processors"] == 2
 
 
 def test_a_risk_asks_for_more_certainty(predicted, tmp_path):
-    """Who is in the way uses a tenth two times out of three, all of it else: on average ten processors finish first."""
+    """The user in the way uses a tenth two times out of three, else all: on average ten processors finish first."""
     mixed = tmp_path / "mixed"
     text = accounting(mixed, {"ann": 0.1, "bob": 0.1, "cid": 1.0})
     assert predicted(text, "--risk", "50%")["predicted_best"]["processors"] == 10
@@ -126,7 +124,7 @@ def test_a_tolerance_holds_for_what_is_expected(predicted, tenth):
 
 
 def test_a_deadline_holds_for_what_is_expected_not_for_what_is_promised(predicted, tenth):
-    """Ten processors are promised to finish in eleven hours, and expected to in two; two surely finish in five."""
+    """Ten processors are promised to finish in eleven hours, and expected in two; two certainly finish in five."""
     plan = predicted(tenth, "--deadline", "+4h")
     assert (plan["best"], plan["predicted_best"]["processors"]) == (None, 10)
     (late,) = plan["rejected"]
@@ -139,7 +137,7 @@ def test_a_deadline_holds_for_what_is_expected_not_for_what_is_promised(predicte
 
 
 def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk(gas, app, busy, tmp_path):
-    """Who is in the way uses a tenth two times out of three, all of it else."""
+    """The user in the way uses a tenth two times out of three, otherwise all."""
     mixed = accounting(tmp_path / "mixed", {"ann": 0.1, "bob": 0.1, "cid": 1.0})
     options = ("plan", app, "-e", busy.url, "--samples", "50", "--predict", mixed, "--deadline", "+4h59m")
     assert "10 processors on s3" in gas(*options, "--risk", "50%").out
@@ -149,7 +147,7 @@ def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk(gas, app, busy
 
 
 def test_who_wants_to_be_sure_is_told_what_it_costs(gas, app, busy, tmp_path):
-    """Two processors surely finish in five hours, ten are likely to in two; both use ten processor-hours."""
+    """Two processors certainly finish in five hours, ten probably in two; both use ten processor-hours."""
     mixed = accounting(tmp_path / "mixed", {"ann": 0.1, "bob": 0.1, "cid": 1.0})
     work = tmp_path / "dear.toml"
     work.write_text(Path(app).read_text().replace("18000", "21000"))
@@ -203,7 +201,7 @@ def test_jobs_that_may_not_start_yet_are_not_predicted_to(gas, app, s3, tenth):
 
 
 def test_no_start_is_predicted_before_the_time_that_was_asked_for(gas, app, busy, tenth):
-    """Who is in the way is likely to be gone in an hour, and promised to be in ten."""
+    """The jobs in the way will probably end in an hour, and by promise in ten."""
     at = int(time.time()) + 2 * HOUR
     options = ("plan", app, "-e", busy.url, "--samples", "50", "--json", "--predict", tenth, "--not-before", f"@{at}")
     plan = gas(*options).json
@@ -341,7 +339,7 @@ def test_a_slurm_is_predicted_by_its_own_rules_in_either_unit(gas, app, tmp_path
 
 @pytest.fixture
 def late(tmp_path, monkeypatch):
-    """A Slurm whose queue is so long that no sample is done in time; return the options of commands with it."""
+    """A Slurm whose queue is so long that no sample finishes in time; return the options of commands with it."""
     from gas.prediction.slurm import Queue
 
     in_time, seconds = Queue.forecast, {"seconds": -1.0}
@@ -379,7 +377,7 @@ def test_a_planned_start_is_not_sure_and_what_is_unknown_is_said(gas, app, late)
 
 @pytest.fixture
 def slowly(monkeypatch):
-    """Have the first prediction take a while, as where it is compiled first; return how often was predicted."""
+    """Make the first prediction take a while, as with compilation; return the number of predictions."""
     from gas.agent import prediction as module
 
     forecast, calls = module.forecast, []

@@ -1,4 +1,4 @@
-"""gas plan --predict auto: each scheduler is asked for its own past."""
+"""gas plan --predict auto: each scheduler is queried for its own past."""
 
 import time
 
@@ -9,7 +9,7 @@ pytest.importorskip("numba")
 
 HOUR = 3600
 ENDED = 1_700_000_000
-"""When the last job of a made-up history has ended: years ago."""
+"""End of the last job of a synthetic history: years ago."""
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def on(plan, processors):
 
 
 def accounted(path, jobs=200):
-    """Write what sacct prints: jobs that used a tenth of their ten hours."""
+    """Write sacct's output: jobs that used a tenth of their ten hours."""
     lines = ["JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State"]
     for n in range(jobs):
         submit = ENDED - (jobs - n) * HOUR
@@ -34,7 +34,7 @@ def accounted(path, jobs=200):
 
 
 def test_an_s3_is_predicted_by_its_own_past(gas, app, s3):
-    """Jobs of ten hours have ended at once; another will be in the way, so ten processors are promised for after it."""
+    """Jobs of ten hours ended at once; another one will be in the way, so ten processors are promised after it."""
     for job in [s3.simulated(1, 10 * HOUR, 1)["id"] for _ in range(30)]:
         s3.until(job, "completed")
     cancelled = s3.simulated(10, 20 * HOUR)

@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of long work: a bar on a terminal, otherwise an occasional line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`gas submit --redundant`: what it prints while one job waits in several queues, and what it refuses."""
+"""`gas submit --redundant`: its output while one job waits in several queues, and its refusals."""
 
 import threading
 
@@ -17,7 +17,7 @@ def app(tmp_path):
 
 @pytest.fixture
 def sites(start_s3):
-    """Two machines of 6 processors, all of which others hold, and how they are named."""
+    """Two machines of 6 processors, all held by other jobs, and their names."""
     sites = [start_s3(6, name=name) for name in "ab"]
     for site in sites:
         site.simulated(6, 3600)
@@ -32,7 +32,7 @@ def freed(site):
 
 
 def submitted(gas, services, *words):
-    """Submit while both machines are busy; the last of the services becomes free then."""
+    """Submit while both machines are busy; the last of the services then becomes free."""
     helper = threading.Thread(target=freed, args=(services,))
     helper.start()
     result = gas("submit", *words)

@@ -1,4 +1,4 @@
-"""`gas reshape` and `gas watch`: a waiting job is changed when that gains enough, and what was done is told."""
+"""`gas reshape` and `gas watch`: a waiting job is changed if the gain suffices, and actions are reported."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def config(tmp_path, monkeypatch):
 
 @pytest.fixture
 def story(monkeypatch):
-    """Return a job of 4 processors that start in a minute, in a queue where nothing finishes sooner."""
+    """Return a job of 4 processors that starts in a minute, in a queue where nothing finishes sooner."""
     story = made_reshaping.STORIES["kth"] = made_reshaping.Story()
     for module in (reshaping, watching):
         monkeypatch.setattr(module, "time", story)
@@ -69,7 +69,7 @@ def reshape(gas, config, app):
 
 @pytest.fixture
 def watch(gas, config, app):
-    """Return the program and what it tells: its lines without their instants, or with --json its objects."""
+    """Return the program and its output: lines without their instants, or with --json objects."""
 
     def watch(*options, job="7", code=0):
         found = gas("watch", job, app, "--config", config, "--least", "5s", "--every", "5s", *options)
@@ -297,7 +297,7 @@ def test_a_risk_is_of_predictions(watch, gas, config, app):
 
 
 def test_a_hole_is_not_believed_before_it_has_been_planned_with(story, watch):
-    """A job has ended early, and the next plan gives what it had to those who are further ahead."""
+    """A job has ended early, and the next plan gives its processors to jobs further ahead."""
     story.lag = 30
     story.at(10, lambda: story.change((0, 16)))
     story.at(39, lambda: setattr(story, "frames", list(FOUR_FREE)))
@@ -317,7 +317,7 @@ def test_a_plan_that_never_comes_is_not_waited_for_for_ever(story, watch):
 
 
 def test_after_a_change_its_plan_is_waited_for(story, watch):
-    """In the meantime nothing is decided, since what is expected is expected of the shape before."""
+    """In the meantime nothing is decided, since the expected start is that of the previous shape."""
     story.lag = 40
     story.frames = list(ALL_FREE)
     story.at(20, lambda: setattr(story, "version", 99))
@@ -329,7 +329,7 @@ def test_after_a_change_its_plan_is_waited_for(story, watch):
 
 
 def test_a_shape_that_disappoints_is_tried_once(story, watch):
-    """Whatever is predicted, 16 processors are planned 1000 s later, and the queue changes all the time."""
+    """Independently of the prediction, 16 processors are planned 1000 s later, and the queue changes constantly."""
     story.late = {16: 1000, 8: 1000}
     story.frames = [(0, 0), (900, 16)]
     story.replan()
@@ -350,7 +350,7 @@ def test_a_shape_that_disappoints_is_tried_once(story, watch):
 
 
 def test_a_shape_that_has_disappointed_is_tried_again_when_it_gains_more_than_that(story, watch):
-    """A short hole opens, long before there is another one that is long enough for 4 processors."""
+    """A short hole opens, long before another one that is long enough for 4 processors."""
     story.late = {16: 100, 8: 100}
     story.frames = [(0, 0), (900, 16)]
     story.replan()
@@ -368,7 +368,7 @@ def test_a_shape_that_has_disappointed_is_tried_again_when_it_gains_more_than_th
     st.sampled_from([0, 7, 30]),
 )
 def test_however_wrong_the_predictions_are_it_comes_to_rest(watch, monkeypatch, late, frames, lag):
-    """The queue changes for an hour without changing what the job could get."""
+    """The queue changes for an hour without a change for the job."""
     story = made_reshaping.STORIES["kth"] = made_reshaping.Story()
     for module in (reshaping, watching):
         monkeypatch.setattr(module, "time", story)
@@ -566,7 +566,7 @@ def slurm(tmp_path):
 
 @pytest.fixture
 def job(slurm, gas, app, tmp_path):
-    """Return the number of a job that waits; of what is recorded there are 15 nodes of 8 CPUs."""
+    """Return the number of a waiting job; the recorded cluster has 15 nodes of 8 CPUs."""
     (tmp_path / "small.toml").write_text('name = "lu"\n[speedup]\nmodel = "table"\ntimes = { 2 = 240 }\n')
     words = ("--config", str(tmp_path / "slurm.toml"), "--stale-ok", "--json", "--", "./lu")
     return str(gas("submit", str(tmp_path / "small.toml"), *words).json["job"]["id"])
@@ -587,7 +587,7 @@ def test_by_a_plan_that_is_not_of_the_present_nothing_is_changed_unless_that_is_
 
 
 def test_a_job_that_slurm_starts_in_this_moment_keeps_its_shape(slurm, job, gas, app, tmp_path):
-    """The words are Slurm's own, of an update of the number of nodes of a job that runs."""
+    """The message is Slurm's own, for a change of the number of nodes of a running job."""
     slurm.updates(f'sed -i "s/PENDING/RUNNING/" {slurm.folder}/jobs; '
                   'echo "Requested operation not supported on this system for job 1" >&2; exit 1')  # fmt: skip
     found = gas("reshape", job, app, "--stale-ok", "--config", str(tmp_path / "slurm.toml"))

@@ -1,4 +1,4 @@
-"""A Slurm job script is planned and submitted as it is; here by programs that answer like Slurm's."""
+"""A Slurm job script is planned and submitted unchanged; here with programs that answer like Slurm's."""
 
 import io
 import sys
@@ -21,7 +21,7 @@ WORDS = ("--sizes", "4,8,16", "--time", "4h,130m,80m")
 
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
-    """Return a Slurm that the commands in PATH are of, in a folder without any configuration."""
+    """Return a Slurm whose commands are in PATH, in a folder without any configuration."""
     slurm = FakeSlurm(tmp_path / "bin")
     here = tmp_path / "here"
     here.mkdir()

@@ -1,4 +1,4 @@
-"""``gas simulate``: what it prints, what it writes, and what it says of logs that cannot be used."""
+"""``gas simulate``: its output, its files, and its messages on unusable logs."""
 
 import csv
 import gzip
@@ -51,7 +51,7 @@ def three(tmp_path):
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
-    """A busy stream of 600 jobs, by the Lublin-Feitelson model, whose users overestimate."""
+    """A busy stream of 600 jobs by the Lublin-Feitelson model, with overestimating users."""
     generator = np.random.default_rng(7)
     made = generate(600, 64, generator=generator, load=0.85)
     path = tmp_path_factory.mktemp("logs") / "busy.swf"
@@ -270,7 +270,7 @@ def test_files_that_cannot_be_written_are_refused_before_anything_is_simulated(g
 
 @pytest.mark.parametrize("command", ["simulate", "backtest"])
 def test_a_log_without_a_name_is_not_the_folder_that_one_is_in(gas, three, monkeypatch, command):
-    """As of a variable of the shell that is not set."""
+    """As from an unset shell variable."""
     monkeypatch.chdir(three.parent)
     done = gas(command, "")
     assert (done.code, done.out) == (2, "")
@@ -765,7 +765,7 @@ def test_a_name_of_the_archive_that_is_no_file_is_sent_to_it(gas, three):
 
 
 def test_classes_have_figures_of_their_own_and_the_schedule_is_audited_with_them(gas, log, tmp_path):
-    """Jobs of user 3 come first when processors come free, under the policies that plan every job."""
+    """Jobs of user 3 come first when processors become free, under the policies that plan every job."""
     users = np.random.default_rng(3).integers(1, 5, 600)
     write_swf(read_swf(log).with_columns(user=users), tmp_path / "users.swf")
     log = tmp_path / "users.swf"

@@ -1,4 +1,4 @@
-"""The tables of ``gas simulate``: what stands in them of each result, and which is the best of a column."""
+"""The tables of ``gas simulate``: the cells of each result, and the best one of a column."""
 
 import io
 from typing import get_args
@@ -13,7 +13,7 @@ MONTH = {
 
 
 def result(policy="easy", **more):
-    """Return a result of `gas.simulation/1`, as far as it is shown."""
+    """Return a result of `gas.simulation/1`, with the shown values."""
     return {
         "trace": "KTH", "policy": policy, "order": "instant", "overrun": "kill", "processors": 100, "jobs": 1200,
         "skipped": 0, "zero_length": 0, "longer_than_estimate": 0, "parts": [], "months": [], "utilization": 0.7,
@@ -22,7 +22,7 @@ def result(policy="easy", **more):
 
 
 def shown(monkeypatch, *logs, months=False):
-    """Return what is printed, line by line."""
+    """Return the printed lines."""
     monkeypatch.setenv("COLUMNS", "200")
     out = io.StringIO()
     show_results(logs, months, out)

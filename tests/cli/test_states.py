@@ -1,4 +1,4 @@
-"""Jobs in a table, and the exit code of their end."""
+"""Jobs in a table, and the exit code for their end."""
 
 import pytest
 from made_endpoints import job

@@ -132,7 +132,7 @@ def test_submit_waits_for_the_end_if_told_to(gas, tmp_path, s3):
 
 
 class Full(io.StringIO):
-    """A standard output that takes some lines, and then no more."""
+    """A standard output that accepts some lines, and then no more."""
 
     def __init__(self, lines, error):
         super().__init__()

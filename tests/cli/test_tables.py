@@ -1,4 +1,4 @@
-"""Tables that fit the terminal without losing anything, and text that does not steer it."""
+"""Tables fit the terminal without loss, and text does not control the terminal."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""gas token: tokens added, listed and revoked; a token is seen once, and on standard output alone."""
+"""gas token: tokens are added, listed and revoked; a token is shown once, only on standard output."""
 
 import json
 import stat

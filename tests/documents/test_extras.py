@@ -1,4 +1,4 @@
-"""How an optional part is installed: only from the source, as Gas is in no package registry."""
+"""Installation of an optional part: only from the source, as Gas is in no package registry."""
 
 import re
 import tomllib

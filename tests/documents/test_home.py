@@ -1,4 +1,4 @@
-"""A user's own folders: those that the environment names, else below the home directory, which not everybody has."""
+"""A user's own folders: those in the environment, otherwise below the home directory, which some users lack."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A server that says what the test tells it to, where a real service would not."""
+"""A server with answers given by the test, in place of a real service."""
 
 import json
 import threading
@@ -8,7 +8,7 @@ import pytest
 
 
 class Scripted:
-    """A real HTTP server that answers what the test tells it to, and remembers what it was asked."""
+    """A real HTTP server with answers given by the test, which records its requests."""
 
     def __init__(self):
         self.answers = []

@@ -1,4 +1,4 @@
-"""Tokens go to their own service only, over a way that keeps them secret, and show nowhere."""
+"""Tokens go only to their own service, only encrypted or locally, and never appear in output."""
 
 import json
 import socket
@@ -33,7 +33,7 @@ def access(address=HERE, environment=None, **table):
 
 
 def sent(access):
-    """The header that a request would carry."""
+    """The header that a request would have."""
     request = requests.Request("GET", "http://127.0.0.1/", auth=access.sign).prepare()
     return request.headers.get("Authorization")
 
@@ -133,7 +133,7 @@ def test_an_address_holds_no_password(url):
 
 @pytest.fixture
 def elsewhere():
-    """A listening socket that notes what arrives."""
+    """A listening socket that records received data."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0.3)
         yield listener
@@ -281,7 +281,7 @@ def test_of_several_schedulers_only_the_one_that_is_named_gets_the_token(guarded
 
 @pytest.fixture
 def encrypted(tmp_path):
-    """An HTTPS server with a certificate of an authority that nobody knows; its address and the authority's file."""
+    """An HTTPS server with a certificate of an unknown authority; its address and the authority's file."""
     import ssl
     import threading
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

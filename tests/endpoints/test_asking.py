@@ -62,7 +62,7 @@ def test_a_plug_ins_own_error_is_its_own():
 
 
 class Plug(Endpoint):
-    """An endpoint that answers what it is given, or fails with it."""
+    """An endpoint with a given answer or error."""
 
     address = "x"
 

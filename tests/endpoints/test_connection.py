@@ -1,4 +1,4 @@
-"""What came back: an answer, a refusal of S³, or no definite answer, and then whether anything was sent."""
+"""The result of a request: an answer, a refusal of S³, or no definite answer, with whether anything was sent."""
 
 import json
 import socket
@@ -37,7 +37,7 @@ def connected(url, *, timeout=5.0, name="kth"):
 
 
 def error_of(server, answer, method="GET", **options):
-    """Return the error that an answer is."""
+    """Return the error for an answer."""
     server.answer = lambda *_: answer
     with pytest.raises(Exception) as caught:
         connected(server.url, **options).ask(method, "/v1/jobs")

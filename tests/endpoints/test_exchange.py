@@ -1,4 +1,4 @@
-"""One answer over HTTP, against servers that break every promise: each exchange has an end, in time and in bytes."""
+"""One answer over HTTP, from servers that violate every rule: each exchange is limited in time and in bytes."""
 
 import pytest
 import requests

@@ -1,4 +1,4 @@
-"""A list in a file as an endpoint: only what ends is read."""
+"""A list in a file as an endpoint: only regular files are read."""
 
 import os
 

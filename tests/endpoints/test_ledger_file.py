@@ -1,4 +1,4 @@
-"""Ledgers in files: whole whatever happens, right with several processes, and never in anybody's way."""
+"""Ledgers in files: always whole, correct with several processes, and never an obstacle to other work."""
 
 import json
 import multiprocessing

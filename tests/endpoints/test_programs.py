@@ -1,4 +1,4 @@
-"""Programs of schedulers: what they are given, and what not."""
+"""Programs of schedulers: what they receive, and what not."""
 
 import os
 

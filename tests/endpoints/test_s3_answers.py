@@ -1,4 +1,4 @@
-"""What an S³ says is taken only if every value is of the kind that it must be."""
+"""Answers of an S³ are accepted only if every value has the required type."""
 
 import pytest
 

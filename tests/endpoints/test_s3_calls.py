@@ -1,4 +1,4 @@
-"""How an S³ is asked: once for each key, again where that is safe, and never beyond patience."""
+"""Requests to an S³: once for each key, repeated where that is safe, and never beyond the patience."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The queue of an S³ as a snapshot to predict from, and its past as a history."""
+"""The queue of an S³ as a snapshot for predictions, and its past as a history."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One deadline for all of an answer: neither a byte now and then nor silence outlasts it."""
+"""One deadline for a whole answer: neither slow bytes nor silence exceed it."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Of a scheduler that knows no keys: each key makes one job, and what is said of it is true."""
+"""A scheduler without keys: each key makes one job, and messages about it are true."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ REQUEST, JOB = Request(1, 60), JobDescription("x", ("true",))
 
 
 class Scheduler:
-    """A transport to jobs in memory; a submission, a question or a cancellation does what the next fault says."""
+    """A transport to jobs in memory; a submission, a query or a cancellation has the next fault."""
 
     address, timeout, user = "made", 1.0, "ann"
 
@@ -88,7 +88,7 @@ class Endpoint(TaggingEndpoint):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Let time pass only where somebody sleeps."""
+    """Let time pass only during sleeps."""
     now = [0.0]
 
     def sleep(seconds):

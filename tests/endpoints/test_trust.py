@@ -1,4 +1,4 @@
-"""Whose a configuration is: only what the user alone could have written is followed."""
+"""The owner of a configuration: it is followed only if no other user could have written it."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ WAY_OUT = "gas endpoints --trust"
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    """A configuration in a folder of the user's own, whose home is elsewhere."""
+    """A configuration in a folder of the user, whose home is elsewhere."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     folder = tmp_path / "folder"
     folder.mkdir(mode=0o755)
@@ -27,7 +27,7 @@ def file(tmp_path, monkeypatch):
 
 @pytest.fixture
 def give_away(monkeypatch):
-    """Make a file somebody else's; without privileges, become somebody else instead."""
+    """Give a file to another user; without privileges, become another user instead."""
 
     def give(path):
         if os.geteuid() == 0:
@@ -205,7 +205,7 @@ def test_a_pipe_that_the_user_has_named_is_followed_and_cannot_be_allowed():
 
 
 def test_what_is_checked_is_what_was_read(file, tmp_path):
-    """Two files change places all the time: whenever one is followed, it is the one that was allowed."""
+    """Two files are swapped continually: whenever one is followed, it is the allowed one."""
     allow(read_document(file))
     good, bad = file.read_bytes(), b"[endpoints.evil]\n"
     stop = threading.Event()

@@ -1,4 +1,4 @@
-"""A key becomes a tag that finds its job again, and a command the words of a shell."""
+"""A key becomes a tag that finds its job again, and a command becomes the words of a shell."""
 
 import subprocess
 

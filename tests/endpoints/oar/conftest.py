@@ -1,8 +1,8 @@
-"""What a real OAR 2.5.9 answered, and two that can be told to fail: programs that are found first, and an HTTP server.
+"""Answers of a real OAR 2.5.9, and two OARs with faults on request: programs that are found first, and an HTTP server.
 
 The recordings are of eight hosts with four resources each. Job 1 has resources 9 to 24; job 2 waits for 24 of them;
-job 3 has just ended when the commands are asked, so that its slot is still in the chart; job 4 has three shapes. The
-REST API was asked half a minute later than the commands, when job 4 ran.
+job 3 has just ended when the commands run, so that its slot is still in the chart; job 4 has three shapes. The REST API
+was queried half a minute later than the commands, when job 4 ran.
 """
 
 import json
@@ -25,7 +25,7 @@ from gas.endpoints.oar.machine import Machine
 
 ANSWERS = Path(__file__).parent / "answers"
 BUSY_SINCE = 1795298516
-"""When the last of the jobs that run in the longer queue had just started."""
+"""The instant at which the last of the running jobs in the longer queue had just started."""
 
 HOSTS, CORES = 4, 2
 
@@ -169,7 +169,7 @@ class FakeOar:
         self.account({})
 
     def account(self, users):
-        """Have users used and asked for so many seconds."""
+        """Set the used and requested seconds of users."""
         lines = [
             "    User       First window starts  Last window ends     Asked (seconds)  Used (seconds)",
             f"    {'-' * 80}",
@@ -202,7 +202,7 @@ class FakeOar:
 
 
 class FakeApi:
-    """The REST API over HTTP: one user, jobs that wait, and faults."""
+    """The REST API over HTTP: one user, waiting jobs, and faults."""
 
     def __init__(self, user="ann"):
         self.user, self.jobs, self.resources = user, [], made_up_resources()

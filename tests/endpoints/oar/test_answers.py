@@ -1,4 +1,4 @@
-"""OAR's JSON is read the same in all of its forms, and what is none is said to be none."""
+"""OAR's JSON is read equally in all of its forms; invalid JSON is reported."""
 
 import json
 from dataclasses import replace
@@ -147,7 +147,7 @@ def test_the_number_of_a_new_job_is_found_in_what_oarsub_says(said, id):
 
 
 def test_what_users_have_used_is_read_from_the_table_of_the_commands():
-    """As oarstat --accounting printed it."""
+    """In the format of oarstat --accounting."""
     found = usage_in(
         "    User       First window starts  Last window ends     Asked (seconds)  Used (seconds)\n"
         "    ---------- -------------------- -------------------- ---------------- ----------------\n"

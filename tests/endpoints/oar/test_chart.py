@@ -1,4 +1,4 @@
-"""From when to when jobs have resources in OAR's chart, and which holes there are between them."""
+"""Spans of jobs in OAR's chart, and the holes between them."""
 
 from gas.endpoints.oar.chart import Chart
 from gas.endpoints.oar.machine import Job

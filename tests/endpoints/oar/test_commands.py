@@ -1,4 +1,4 @@
-"""OAR's commands, played by programs that are found first: what they answer, and how they fail."""
+"""OAR's commands, as programs that are found first: their answers, and their failures."""
 
 import os
 import signal
@@ -214,7 +214,7 @@ def test_there_is_no_job_of_a_number_that_there_is_not(endpoint, oar):
 
 
 def test_a_condition_that_the_database_does_not_understand_is_an_error(oar, endpoint):
-    """Oarnodes answers it as one that no resource fulfils: with nothing, and no error."""
+    """Oarnodes answers it like one that no resource satisfies: with nothing, and no error."""
     with pytest.raises(BadInput, match=r"does not understand the condition .*core <> <.*texts in single quotes"):
         endpoint(properties="core <> <").availability()
     with pytest.raises(Infeasible, match="no resource on which a job starts"):
@@ -222,7 +222,7 @@ def test_a_condition_that_the_database_does_not_understand_is_an_error(oar, endp
 
 
 def put_in_fair_share(oar, *others):
-    """Publish a machine whose eight resources run for ten minutes, and others' waiting jobs of a karma."""
+    """Publish a machine with eight resources in use for ten minutes, and waiting jobs of others with a karma."""
     now = int(time.time())
     chart = {"1": {"job_id": 1, "state": "Running", "start_time": now, "walltime": 600,
                    "resource_id": list(range(1, 9)), "user": "zoe", "queue_name": "default"}}  # fmt: skip
@@ -243,7 +243,7 @@ def first_start(made):
 
 
 def test_a_user_who_has_used_less_comes_before_those_who_wait(oar, endpoint):
-    """Of 1000 s used and asked for, bob has 900: a karma of 2.7. The asker has none, and is planned before."""
+    """Of 1000 s used and requested, bob has 900: a karma of 2.7. The querying user has none, and is planned before."""
     oar.account({"bob": (900, 900), "cy": (100, 100)})
     made = endpoint(quotas=str(oar.folder / "none"))
     (oar.folder / "none").write_text("")

@@ -1,4 +1,4 @@
-"""Comparisons on properties are understood as OAR's database understands them; more of SQL is refused."""
+"""Comparisons on properties have the meaning of OAR's database; more of SQL is refused."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An OAR as an endpoint: planned with, submitted to once whatever fails, looked at and cancelled."""
+"""An OAR as an endpoint: planned with, submitted to once in spite of failures, queried and cancelled."""
 
 import time
 
@@ -91,7 +91,7 @@ def test_the_site_s_own_security_time_is_used(api, endpoint):
 
 @pytest.fixture(params=["commands", "rest"])
 def where(request, endpoint):
-    """Return an endpoint by each transport, its jobs, and how to let a submission or a question fail."""
+    """Return an endpoint by each transport, its jobs, and a function that lets a submission or a query fail."""
     if request.param == "commands":
         oar = request.getfixturevalue("oar")
         return (
@@ -201,7 +201,7 @@ def test_a_refusal_is_bad_input_and_leaves_no_doubt(oar, endpoint, fault):
 
 
 def test_an_error_after_the_job_was_written_is_not_a_refusal(oar, endpoint):
-    """Such as a database that goes away while oarsub prints."""
+    """For example, a database that becomes unavailable while oarsub prints."""
     made = endpoint()
     oar.fail("oarsub", "then-error")
     job = made.submit(REQUEST, JOB, "k")
@@ -210,7 +210,7 @@ def test_an_error_after_the_job_was_written_is_not_a_refusal(oar, endpoint):
 
 
 def test_an_error_that_comes_with_a_number_is_none_if_the_job_is_there(oar, endpoint):
-    """The words are "Job is killed", where OAR's server could not be told of it; but it is not."""
+    """The message is "Job is killed" if OAR's server could not be notified; but the job is not killed."""
     made = endpoint()
     oar.fail("oarsub", "then-signal")
     job = made.submit(REQUEST, JOB, "k")
@@ -232,7 +232,7 @@ def test_a_job_that_comes_with_an_error_and_has_ended_is_a_refusal(api, endpoint
 
 
 def test_a_second_job_that_arrives_late_is_cancelled(oar, endpoint):
-    """The first oarsub is given up, comes to life after the second, and is found out at the next look."""
+    """The first oarsub times out, continues after the second, and is detected at the next look."""
     made = endpoint(timeout=0.3, patience=0)
     oar.fail("oarsub", "late")
     with pytest.raises(InDoubt):
@@ -287,7 +287,7 @@ def _made(api):
 @examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(FAULTS), min_size=1, max_size=4), st.lists(st.sampled_from(["", "cut", "500"])))
 def test_whatever_fails_there_is_at_most_one_job_of_a_key(api, endpoint, posts, gets):
-    """However often it is submitted, and whichever questions fail; and what was promised of it is true."""
+    """For any number of submissions and failing queries; and the statements about it are true."""
     api.jobs, api.faults = [], []
     api.fail("POST", *({"refuse": _refuse, "made": _made}.get(fault, fault) for fault in posts))
     api.fail("GET", "", *gets)

@@ -1,4 +1,4 @@
-"""What a processor is in a request: a level of the hierarchy, within fixed numbers of others."""
+"""The unit of a request: a level of the hierarchy, with fixed numbers of others."""
 
 import itertools
 
@@ -59,7 +59,7 @@ def test_hosts_with_four_cores_free_are_counted():
     st.integers(0, 2),
 )
 def test_there_are_as_many_as_some_choice_of_resources_gives(free, first, second, chosen):
-    """Held against trying all choices of groups, from the outside in."""
+    """Compared with trying all choices of groups, from the outside in."""
     counts = [first, second]
     counts.insert(chosen, None)
     names = ["switch", "host", "core"]

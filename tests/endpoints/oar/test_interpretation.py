@@ -1,4 +1,4 @@
-"""What OAR's chart leaves is where its scheduler puts the next job, to the second, and each resource is known."""
+"""OAR's scheduler puts the next job where its chart leaves room, to the second; each resource is known."""
 
 import itertools
 import json
@@ -97,7 +97,7 @@ def test_the_window_of_the_rest_api_gives_the_same_as_all_that_is_active(recorde
 
 
 def test_a_resource_that_is_free_before_and_another_after_are_none_for_the_whole_time():
-    """Two cores of one host: at each moment one is free, and neither from now on for ever."""
+    """Two cores of one host: at each moment one is free, but neither from now on forever."""
     machine = Machine("m", 0, cores(2, per_host=2), (running(1, 0, 1000, 1), planned(2, 2000, 5000, 2)))
     found = interpret(machine)
     assert min(frame["free"] for frame in found.availability.counts.to_wire()["frames"]) == 1
@@ -216,7 +216,7 @@ def test_the_version_changes_with_the_chart_and_not_with_the_clock():
 
 
 def test_an_absent_resource_is_in_standby_only_where_oar_saves_energy_with_it():
-    """As it is delivered, OAR never switches one off, and one that is absent has been taken away by hand."""
+    """By default, OAR never switches one off, and an absent one was removed by hand."""
     gone = replace(cores(1)[0], state="Absent", never_halted=True)
     found = interpret(Machine("m", 100, (gone, *cores(2)[1:]), ()), rules=PLAIN)
     assert found.remarks == ("resources left out: 1 absent",)
@@ -236,7 +236,7 @@ def test_waiting_jobs_that_are_planned_later_than_a_new_one_are_not_in_its_way()
 
 
 def test_besteffort_jobs_are_planned_behind_those_that_wait_where_oar_puts_these():
-    """The commands do not show on which resources they are planned: the first that are free, for five minutes."""
+    """The commands do not show their planned resources: the first free ones, for five minutes."""
     message = "R=2,W=9:0:0,J=B,T=besteffort (Karma=0.000,quota_ok)"
     waiting = planned(2, 1061, 32400, types=("besteffort",), queue="besteffort", message=message)
     machine = Machine("m", 0, cores(3), (running(1, 0, 1000, 1, 2, 3), waiting), user="ann")
@@ -247,7 +247,7 @@ def test_besteffort_jobs_are_planned_behind_those_that_wait_where_oar_puts_these
 
 
 def test_hosts_with_so_many_cores_free_are_planned_for_as_such():
-    """Of host n1 cores 1 to 3 are free, of n2 core 8 is; the jobs on the others end one after the other."""
+    """On host n1 cores 1 to 3 are free, on n2 core 8; the jobs on the others end one after the other."""
     resources = tuple(replace(one, properties={**one.properties, "host": one.host}) for one in cores(8, per_host=4))
     jobs = (running(1, 0, 1000, 4), running(2, 0, 2000, 5), running(3, 0, 3000, 6, 7))
     machine = Machine("m", 0, resources, jobs)

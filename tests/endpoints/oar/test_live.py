@@ -1,4 +1,4 @@
-"""A real OAR is asked, understood, agreed with and submitted to; skipped where there is none.
+"""A real OAR: queried, interpreted, predicted and submitted to; skipped without one.
 
 It is the one whose commands are found here, and the jobs are the user's own: short probes, each cancelled at once.
 """
@@ -29,7 +29,7 @@ def described(*command):
 
 
 def configured(**table):
-    """Return an endpoint of the OAR that is here, or skip."""
+    """Return an endpoint of the OAR on this machine, or skip."""
     if shutil.which("oarstat") is None:
         pytest.skip("needs OAR: there is no oarstat here")
     if os.getuid() == 0:
@@ -63,7 +63,7 @@ def planned_start(live, id):
 
 
 def test_probes_are_planned_where_they_were_predicted(live):
-    """Within a minute: a start now is that of OAR's next pass, and what was just cancelled is still in its way."""
+    """Within a minute: a start now is that of OAR's next pass, and jobs cancelled just before are still in its way."""
     for processors, walltime in SHAPES:
         found = live.availability()
         if processors > found.processors:

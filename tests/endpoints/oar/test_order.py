@@ -1,4 +1,4 @@
-"""Which waiting jobs OAR plans before a new one: by the priority of queues, by their numbers, or by karma."""
+"""The waiting jobs that OAR plans before a new one: by the priority of queues, by their numbers, or by karma."""
 
 import pytest
 

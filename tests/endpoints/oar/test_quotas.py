@@ -1,4 +1,4 @@
-"""Quotas are read as OAR's scheduler reads them, and a job that would exceed one starts when others have ended."""
+"""Quotas are read like by OAR's scheduler; a job that would exceed one starts when others have ended."""
 
 import pytest
 from hypothesis import given
@@ -88,7 +88,7 @@ def test_resource_hours_get_less_while_jobs_run():
 
 
 def test_a_step_within_another_begins_with_the_hours_of_that_ones_start():
-    """As OAR counts: where bob's job comes later, the step at its end still has what ann's had to go at first."""
+    """As counted by OAR: where bob's job comes later, the step at its end still has ann's initial remainder."""
     text = "$Gantt_quotas->{'*'}->{'*'}->{'*'}->{'ann'} = [-1, -1, 4];"
     first, other = held("ann", 2, 0, 2 * 3600), held("bob", 1, 0, 1800)
     assert admitted(text, (first, other), 1, 3600) == 2 * 3600 + SECURITY + 1
@@ -128,7 +128,7 @@ def test_each_by_itself_and_all_together_count_differently():
     st.integers(0, 50),
 )
 def test_no_earlier_start_keeps_a_quota_of_resources_and_jobs(jobs, resources, walltime, start):
-    """Held against trying every second."""
+    """Compared with trying every second."""
     there = tuple(held("ann", *one) for one in jobs)
     text = "$Gantt_quotas->{'*'}->{'*'}->{'*'}->{'ann'} = [8, 3, -1];"
 

@@ -1,4 +1,4 @@
-"""Jobs of OAR's as Gas speaks of them."""
+"""Jobs of OAR in Gas's own form."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The REST API, played by a server: what it answers, who asks, and how it fails."""
+"""The REST API, played by a server: its answers, its users, and its failures."""
 
 import json
 import time
@@ -29,7 +29,7 @@ def transport(api):
 
 
 def test_all_pages_are_read(api, transport):
-    """The server gives five objects at a time, however many are asked for."""
+    """The server returns five objects at a time, for any requested number."""
     for _ in range(12):
         api.add()
     assert [one.id for one in transport.machine("oar").resources] == list(range(1, 9))
@@ -239,7 +239,7 @@ def test_something_that_is_not_oar_is_not_taken_for_it(api):
 
 
 def test_what_users_have_used_is_read_where_it_decides(api, endpoint):
-    """Of 1000 s used and asked for, bob has 900: a karma of 2.7; the asker, of whom there is nothing, is before him."""
+    """Of 1000 s used and requested, bob has 900: a karma of 2.7; the querying user, with nothing, is before him."""
     now = int(time.time())
     listed = [{"id": id} for id in range(1, 9)]
     api.add(owner="zoe", state="Running", start_time=now, walltime=600, resources=listed, queue="default")

@@ -1,4 +1,4 @@
-"""What is to run becomes a job of OAR's that can be found again, of one shape or of all."""
+"""A job becomes a job of OAR that can be found again, with one shape or all."""
 
 import base64
 import json
@@ -53,7 +53,7 @@ def test_one_that_is_not_moldable_asks_for_the_chosen_shape_only():
     ],
 )
 def test_a_moldable_job_is_told_the_size_that_oar_has_chosen(tmp_path, resource, lines, count):
-    """By the file that OAR leaves for the job, one line for each resource."""
+    """By the file that OAR creates for the job, with one line per resource."""
     file = tmp_path / "resources"
     file.write_text("".join(f" cpu = '' , network_address = '{host}' , core = '{core}' \n" for host, core in lines))
     script = 'echo "$GAS_PROCESSORS $GAS_WALLTIME $A" "$@"'

@@ -1,4 +1,4 @@
-"""The order of users of the same karma is seen in the plan, where it has an effect."""
+"""The plan shows the order of users with the same karma, if the order has an effect."""
 
 import random
 
@@ -43,7 +43,7 @@ def test_a_hole_that_is_too_short_to_be_one_is_no_sign():
 
 
 def planned(users, asked, before):
-    """Plan all jobs of one user after the other on the first resources that are free."""
+    """Plan all jobs of one user after the other on the first free resources."""
     taken = {job.resources[0]: [CHART.span(job, 0)] for job in before}
     found = []
     for user in users:
@@ -61,7 +61,7 @@ def planned(users, asked, before):
 
 
 def same_when_planned_as_seen(seed):
-    """Whether a random plan comes out the same when its users are planned in the order that is seen in it."""
+    """Whether a random plan is reproduced when its users are planned in the order that it shows."""
     chance = random.Random(seed)
     users = chance.sample(["ann", "bob", "cy", "dan"], 3)
     before = [running(id, 0, chance.randrange(100, 2000, 100), id) for id in range(1, 6)]
@@ -80,5 +80,5 @@ def same_when_planned_as_seen(seed):
 
 @pytest.mark.thorough
 def test_random_plans_come_out_the_same_in_the_order_that_is_seen_but_for_a_few_in_a_thousand():
-    """With three users a sign may be missing between the first and the last: 22 of 60,000 such plans come out else."""
+    """With three users, nothing may show the order of the first and the last: 22 of 60,000 such plans differ."""
     assert sum(map(same_when_planned_as_seen, range(5000, 6000))) >= 997
