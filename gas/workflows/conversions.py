@@ -196,7 +196,7 @@ def snakemake_resources(request: Sized, *, threads: bool = False) -> dict[str, i
     """Return the ``resources`` of a Snakemake rule.
 
     ``tasks``, ``cpus_per_task`` and ``runtime`` (minutes) are the standard ones; ``gas_processors`` and
-    ``gas_walltime`` (seconds) are read by Gas' own submit command.
+    ``gas_walltime`` (seconds) are read by Gas's own submit command.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def made_logs(tmp_path_factory):
 
 @pytest.fixture
 def as_figures(monkeypatch):
-    """Make what a module draws a figure, laid out, in place of an SVG file."""
+    """Turn what a module draws into a figure, laid out, instead of an SVG file."""
 
     def as_figure(size, draw):
         from matplotlib.figure import Figure
@@ -69,6 +69,6 @@ def as_figures(monkeypatch):
 
 
 def pytest_itemcollected(item):
-    """What needs a whole study, which takes seconds, is thorough."""
+    """Tests that need a whole study are thorough: it takes seconds."""
     if "reported" in getattr(item, "fixturenames", ()):
         item.add_marker(pytest.mark.thorough)

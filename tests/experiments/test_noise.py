@@ -1,4 +1,4 @@
-"""Fed noise, the verdicts of every study say "not resolved" in at least 95 of 100 cases."""
+"""On noise, the verdicts of every study are "not resolved" in at least 95 of 100 cases."""
 
 import made_accuracy
 import made_backfilling
@@ -66,7 +66,7 @@ STUDIES = {
     "walk": (lambda seed: walk.claims(made_walk.made_study(seed, 0)), 40, ("by the availability list",)),
     "walltime": (lambda seed: walltime.claims(made_walltime.made_study(seed, 0)), 8, ("more than 2%", "17%", "0.02")),
 }
-"""By study: what it says of noise that a seed draws; how many draws; words of what noise is surely true or false of."""
+"""By study: its claims on noise from a seed; the number of draws; words of statements that even noise decides."""
 
 
 @pytest.mark.thorough

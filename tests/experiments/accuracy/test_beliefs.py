@@ -1,4 +1,4 @@
-"""What a wrong model says of a job, and what is asked for."""
+"""What a wrong model predicts for a job, and what is requested by it."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ ENDLESS = 10**6
 
 
 def free(*frames):
-    """Return a list by the start of each frame and how many processors are free in it."""
+    """Return an availability list from the start of each frame and its free processors."""
     starts, counts = np.array(frames).T
     return AvailabilityList(
         scheduler="s", kind="promise", now=0, processors=64, version="1", starts=starts, free=counts

@@ -1,4 +1,4 @@
-"""The picture of what Gas gains by the error of its model."""
+"""The picture of Gas's gain against the error of its model."""
 
 from experiments.accuracy import pictures
 from experiments.accuracy.beliefs import ERRORS, VARIANTS

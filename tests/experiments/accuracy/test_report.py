@@ -1,4 +1,4 @@
-"""The report on wrong models: what was gained with them, and up to which error."""
+"""The report on wrong models: the gain with them, and up to which error there is one."""
 
 import csv
 

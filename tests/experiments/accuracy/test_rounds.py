@@ -1,4 +1,4 @@
-"""Requests that are killed and submitted again: as in whole simulations of logs that have all of them."""
+"""Requests that are killed and submitted again agree with whole simulations of logs that contain them all."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def jobs():
 
 
 def log_with(jobs, place, size, requests):
-    """Return the jobs with one that is submitted again, and the places of its requests (instant, walltime, time)."""
+    """Return the jobs with one that is resubmitted, and the places of its requests (instant, walltime, run time)."""
     kept = np.arange(len(jobs)) != place
     names = ("id", "submit", "processors", "estimate", "run_time", "user", "group", "executable", "row")
     columns = {name: list(getattr(jobs, name)[kept]) for name in names}

@@ -1,4 +1,4 @@
-"""``gas experiment accuracy``: what comes of requests of a wrong model."""
+"""``gas experiment accuracy``: the outcomes of requests by a wrong model."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Statements on wrong models, and their verdicts found again from the table of outcomes by a computation of its own."""
+"""Statements on wrong models; their verdicts are recomputed independently from the table of outcomes."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from experiments.accuracy.report import TABLES
 
 
 class Rows:
-    """Columns of a variant, an error and a way to ask, by log and month."""
+    """Columns of one variant, error and way to ask, by log and month."""
 
     def __init__(self, rows, variant, error, way):
         self.of = {}

@@ -14,7 +14,7 @@ from workloads import Header
 
 
 def kth(**means):
-    """The claims of a study of one log, KTH, with these mean responses by the rules and policy."""
+    """The claims of a study of one log, KTH, with these mean response times by rules and policy."""
     source = next(source for source in SOURCES if source.trace == "KTH")
     log = Found(source, "KTH", Path("KTH.swf"), "0" * 64, Header())
     runs = [LogRun(log, variant) for variant in variants(log) if variant.name in ("", "estimates doubled")]
@@ -42,7 +42,7 @@ def kth(**means):
 
 
 def models(model, *points):
-    """The claims of a study of one model with these points: load, EASY, conservative."""
+    """The claims of a study of one model with these points (load, EASY, conservative)."""
     runs = [ModelRun(model, load, 2100, 0) for load, _, _ in points]
     results = [{"easy": easy, "conservative": conservative} for _, easy, conservative in points]
     return claims(Results(Options(), [], [], [], runs, results))

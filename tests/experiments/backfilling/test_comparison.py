@@ -1,4 +1,4 @@
-"""Cells beside the published ones: agreement, and reasons that are found in the data."""
+"""Cells beside the published ones: whether they agree, and reasons from the data where they do not."""
 
 import pytest
 

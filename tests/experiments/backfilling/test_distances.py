@@ -1,4 +1,4 @@
-"""How far distributions of run times are apart, and how sure that is."""
+"""Distances between distributions of run times, and their errors."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ SIZE = next(iter(SIZES))
 
 
 def counted(*blocks):
-    """A result in which the jobs of one class of each block have these places among the limits."""
+    """A result in which the jobs of one class have these places among the limits, block by block."""
     counts = [np.bincount(block, minlength=len(LIMITS)).tolist() for block in blocks]
     return {"counts": {SIZE: counts}}
 

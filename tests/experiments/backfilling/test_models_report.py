@@ -1,4 +1,4 @@
-"""What the report on backfilling says of models: means over the same batches and at own ends, changes and amounts."""
+"""The report on backfilling, models: means over the same batches and over each scheme's own, changes and amounts."""
 
 import pytest
 

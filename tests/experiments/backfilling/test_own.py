@@ -1,4 +1,4 @@
-"""Logs of which the paper has no figures: what is found, again from the tables alone."""
+"""Logs without figures in the paper: the findings are recomputed from the tables alone."""
 
 from dataclasses import replace
 

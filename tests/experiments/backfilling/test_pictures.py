@@ -1,4 +1,4 @@
-"""The pictures of the study: what is drawn as the main curve, and what as a second mark."""
+"""The pictures of the study: the main curves and the second marks."""
 
 import re
 

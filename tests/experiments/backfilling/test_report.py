@@ -1,4 +1,4 @@
-"""The report on backfilling: every published figure beside ours, verdicts, and how to make it again."""
+"""The report on backfilling: every published figure beside ours, verdicts, and how to reproduce it."""
 
 import gzip
 import hashlib

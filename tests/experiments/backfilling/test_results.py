@@ -1,4 +1,4 @@
-"""Runs of the study of backfilling, and what came out beside Table 1."""
+"""Runs of the study of backfilling, and their results beside Table 1."""
 
 import json
 from pathlib import Path
@@ -78,7 +78,7 @@ def month(easy, conservative, jobs=10):
 
 @pytest.fixture
 def study():
-    """KTH with one month of Table 1, in which the schemes change places where estimates are doubled."""
+    """KTH with one month of Table 1, in which doubled estimates reverse the order of the schemes."""
     runs = log_runs([KTH])
     results = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""Runs: figures of both schemes on the same jobs, from nothing but their configuration."""
+"""Runs: figures of both schemes on the same jobs, computed from their configuration alone."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""``gas experiment backfilling``: the whole study on made-up logs, and what it must show on real ones."""
+"""``gas experiment backfilling``: the whole study on made-up logs, and its expected results on real ones."""
 
 import csv
 import os

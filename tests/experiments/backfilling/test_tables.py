@@ -1,4 +1,4 @@
-"""Tables of results of the study of backfilling: what a row is, and that the report follows from them."""
+"""Tables of results of the study of backfilling: their rows, and that the report follows from them."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""Verdicts of the report on backfilling, found again from its tables alone by a computation of its own."""
+"""Verdicts of the report on backfilling, recomputed independently from its tables alone."""
 
 from math import hypot, inf
 
@@ -14,7 +14,7 @@ from experiments.published import overall
 
 
 class Tables:
-    """What the CSV files say."""
+    """The contents of the CSV files."""
 
     def __init__(self, study):
         self.results, self.batches, self.cells, self.run_times = (
@@ -27,7 +27,7 @@ class Tables:
         return [float(row["jobs"]) * (float(row[what]) if what else 1) for row in rows]
 
     def blocks(self, workload, size):
-        """Return how many jobs of each block have a run time up to each limit, a row a block."""
+        """Return the number of jobs with a run time up to each limit, a row for each block."""
         rows = chosen(self.run_times, workload=workload, size=size)
         limits = sorted({float(row["up_to"]) for row in self.run_times})
         found = np.zeros((max(int(row["block"]) for row in rows) + 1, len(limits)))
@@ -36,7 +36,7 @@ class Tables:
         return found
 
     def distances(self, size, reference, near, far=None):
-        """Return by how much a model is away from a reference, or nearer than another; one part for each sample."""
+        """Return a model's distance from a reference, or how much nearer it is than another; a part for each sample."""
         samples = [self.blocks(one, size) for one in (reference, near, far) if one]
 
         def statistic(samples):
@@ -54,7 +54,7 @@ class Tables:
         return found
 
     def points(self, model, what, loads):
-        """Return the means of batches of conservative and of EASY at each load."""
+        """Return the means of the batches of conservative backfilling and of EASY at each load."""
         found = []
         for load in loads:
             rows = chosen(self.batches, model=model, load=load)
@@ -63,7 +63,7 @@ class Tables:
 
 
 def expected(found):
-    """Return the verdicts that are by intervals, in the order of the report."""
+    """Return the verdicts that intervals decide, in the order of the report."""
     doubled = []
     for row in overall():
         sums = (found.sums(row.trace, row.policy, row.measure, estimates) for estimates in ("doubled", "users"))
@@ -130,7 +130,7 @@ def expected(found):
 
 
 def decide(parts, low=-inf, high=inf):
-    """Return the verdict that parts lie between limits, each a value with the error that is due to each sample."""
+    """Return the verdict that parts lie between limits; each part is a value with the error due to each sample."""
     found = []
     for samples in parts:
         value = samples[0][0]

@@ -1,4 +1,4 @@
-"""The study of the made-up logs, run once, and one whose results are made up too."""
+"""The study of the made-up logs, run once, and one with made-up results."""
 
 import pytest
 from study_runs import study_once
@@ -18,7 +18,7 @@ def reported(made_logs, tmp_path_factory):
 
 @pytest.fixture
 def figures():
-    """What makes up a result."""
+    """A function that makes up a result."""
 
     def of(gas, static, percent):
         worlds = {"before": 90.0, "static": static, "gas": gas}
@@ -40,7 +40,7 @@ def figures():
 
 @pytest.fixture
 def made_study(made_logs):
-    """What makes the results of all runs, given a function that makes up the result of one."""
+    """A function that makes up the results of all runs by a function for one run."""
 
     def of(result_of, *, others=False):
         options = Options(seeds=1, others=others)

@@ -1,4 +1,4 @@
-"""Beyond the paper: what becomes of the others, drawn speed-ups, other terms, single users."""
+"""Beyond the paper: the other jobs, drawn speed-ups, other terms, single users."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def table(section):
 
 @pytest.fixture
 def study(figures, made_study):
-    """Static requests take five times as long as those of Gas; the others 90 s before, as long as these with them."""
+    """Static requests take five times as long as Gas's; other jobs take 90 s before, and as long as these with them."""
     return made_study(lambda run: figures(100.0, 500.0, run.percent), others=True)
 
 

@@ -1,4 +1,4 @@
-"""The report on a bushel of applications stands beside the paper, and says what it is."""
+"""The report on a bushel of applications shows the paper's figures, and says what it is."""
 
 import csv
 

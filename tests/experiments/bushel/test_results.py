@@ -1,4 +1,4 @@
-"""What a bushel of applications is run for: every share of every mix, beside the tables of the paper."""
+"""The runs of a bushel of applications: every share of every mix, beside the tables of the paper."""
 
 from experiments.bushel.results import DRAWN, DRAWN_PERCENTS, KINDS, PERCENTS, Options, bushel_runs
 from experiments.framework.logs import find_logs

@@ -1,4 +1,4 @@
-"""Many moldable jobs at a time: Gas decides for each from the list of its moment, and all are simulated together."""
+"""Many moldable jobs at a time: Gas decides for each by the list of its moment; all are simulated together."""
 
 from dataclasses import asdict, replace
 

@@ -1,4 +1,4 @@
-"""Verdicts of the report on many moldable jobs, found again from its table of months by a computation of its own."""
+"""Verdicts of the report on many moldable jobs, recomputed independently from its table of months."""
 
 from itertools import pairwise, product
 from math import log
@@ -16,7 +16,7 @@ MIXES = ("thirds", "unrestricted", "restricted")
 
 
 class Months:
-    """What the CSV file of months says."""
+    """The contents of the CSV file of months."""
 
     def __init__(self, study):
         self.rows = table(study, TABLES, "bushel-months")
@@ -24,7 +24,7 @@ class Months:
         self.seeds = sorted({row["seed"] for row in self.rows})
 
     def series(self, kind):
-        """Return for each log and seed the columns of all shares, in their order."""
+        """Return the columns of all shares, in order, for each log and seed."""
         of_kind = chosen(self.rows, moldable_by=kind.name)
         found = {}
         for name, seed in product(self.logs, self.seeds):
@@ -34,7 +34,7 @@ class Months:
         return found
 
     def scenarios(self, *kinds):
-        """Return the columns of each log, seed and share."""
+        """Return the columns for each log, seed and share."""
         return [columns for kind in kinds for series in self.series(kind).values() for columns in series]
 
 
@@ -115,7 +115,7 @@ def mean_change(first, last, without):
 
 
 def expected_beyond(found):
-    """Return the verdicts on what the paper did not ask."""
+    """Return the verdicts on statements beyond the paper."""
     verdicts = [
         verdict(
             [

@@ -1,4 +1,4 @@
-"""Which runs there are, and figures found again from the table of results by a computation of its own."""
+"""The runs, and figures recomputed independently from the table of results."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from gas.errors import BadInput
 
 
 def made_study(effect=0.0, clusters=60, seed=0):
-    """Return a study in which choosing among five times as many clusters changes means by a share, and Gas halves."""
+    """Return a study: five times as many clusters change means by the share `effect`, Gas by half of it."""
     options = Options(0, clusters, 5)
     runs, _ = together_runs(options, ())
     of_cluster = np.random.default_rng(seed).uniform(500, 1500, clusters)

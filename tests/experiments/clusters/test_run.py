@@ -1,4 +1,4 @@
-"""Clusters drawn from a model, and what becomes of the applications in front of them."""
+"""Clusters drawn from a model, and the outcomes of applications that choose among them."""
 
 import numpy as np
 import pytest

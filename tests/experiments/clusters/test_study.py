@@ -1,4 +1,4 @@
-"""``gas experiment clusters`` as a whole: the same bytes here and on a cluster of Dask, whatever happens to it."""
+"""``gas experiment clusters`` as a whole: the same bytes here and on a Dask cluster, whatever happens to that."""
 
 import os
 import signal

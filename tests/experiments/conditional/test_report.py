@@ -1,4 +1,4 @@
-"""The report on conditional backfilling, of made-up logs."""
+"""The report on conditional backfilling, on made-up logs."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""A month of a log with some jobs that are asked: whom that concerns, and that it is what the simulator says."""
+"""A month of a log in which some jobs are asked: which ones, and that the result is the simulator's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Statements on conditional backfilling, and their verdicts found again from the table by a computation of its own."""
+"""Statements on conditional backfilling; their verdicts are recomputed independently from the table."""
 
 import pytest
 from made_conditional import made_study

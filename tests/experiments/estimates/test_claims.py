@@ -1,4 +1,4 @@
-"""The paper's statements on estimates: each has a verdict where its logs are at hand."""
+"""The paper's statements on estimates: each has a verdict if its logs are at hand."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def same_under_all_estimates(log, response, lost=0.0):
 
 
 def test_jobs_that_take_no_time_and_never_wait_leave_no_change_in_per_cent(made_logs):
-    """A log of a user's own may consist of them: their mean response is 0 under all estimates."""
+    """A user's own log may consist of such jobs: their mean response time is 0 under all estimates."""
     (log,) = (one for one in find_logs(made_logs)[0] if one.source.trace == "KTH")
     own = replace(log, own=True)
     study = same_under_all_estimates(own, response=0.0)
@@ -43,7 +43,7 @@ def test_jobs_that_take_no_time_and_never_wait_leave_no_change_in_per_cent(made_
 
 
 def test_estimates_that_end_much_of_the_work_are_not_compared_with_those_that_end_none(made_logs):
-    """Where walltimes are not enforced; a machine ends jobs a little late, which is no other work."""
+    """Walltimes may not be enforced; ending jobs a little late leaves the work the same."""
     (log,) = (one for one in find_logs(made_logs)[0] if one.source.trace == "KTH")
     own = replace(log, own=True)
     for lost, verdict in ((0.003, "not resolved"), (0.2, "not judged")):

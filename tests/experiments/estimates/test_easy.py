@@ -1,4 +1,4 @@
-"""EASY in other readings of the paper's algorithm: the strict one is the simulator's, and each does what it says."""
+"""EASY in other readings of the paper's algorithm: the strict one is the simulator's; each does what it says."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def test_jobs_that_are_backfilled_at_one_instant_share_the_extra_processors_or_e
 
 
 def test_the_shadow_time_comes_forward_when_a_job_ends_early_or_stays():
-    """The fourth job expects to start at second 200, and from second 50, when the second job ends, at 100."""
+    """The fourth job's shadow time is 200, and 100 from second 50 on, when the second job ends."""
     running = (0, 5, 100, 100), (0, 3, 200, 50), (0, 2, 80, 80)
     jobs = made_jobs(10, *running, (1, 10, 10, 10), (50, 3, 120, 120))
     assert starts_of(jobs, STRICT).tolist() == [0, 0, 0, 100, 110]

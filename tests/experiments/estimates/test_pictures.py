@@ -1,4 +1,4 @@
-"""Pictures of estimates: shares of jobs lie on each other, and the paper's means beside ours."""
+"""Pictures of estimates: shares of jobs are stacked, and the paper's means are beside ours."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def drawn(as_figures):
 
 
 def used(**jobs):
-    """Return what is drawn of jobs that all used half of their estimate, by the class of the jobs."""
+    """Return what is drawn of jobs that all used half of their estimates, by the class of the jobs."""
     counts = {name: np.zeros(LAST + 1, int) for name in ("killed", "short", "others")}
     for name, number in jobs.items():
         counts[name][50] = number

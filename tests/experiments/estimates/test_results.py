@@ -1,4 +1,4 @@
-"""Runs of the study of estimates, and what came out: means over seeds, and changes that are paired."""
+"""Runs of the study of estimates, and their results: means over seeds, and paired changes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tables of results of the study of estimates: each holds what the report is made of."""
+"""Tables of results of the study of estimates: they hold everything that the report is made of."""
 
 from experiments.estimates.history import READINGS
 from experiments.estimates.tables import TABLES

@@ -1,4 +1,4 @@
-"""How much of what they were given jobs used: counts, classes and cells."""
+"""Which share of their estimates jobs used: counts, classes and cells."""
 
 import numpy as np
 from hypothesis import given as given_that

@@ -1,4 +1,4 @@
-"""Verdicts of the report on estimates, found again from its tables alone by a computation of its own."""
+"""Verdicts of the report on estimates, recomputed independently from its tables alone."""
 
 import csv
 from itertools import product
@@ -17,7 +17,7 @@ CELLS = list(product(LOGS, ("easy", "conservative"), ("response", "slowdown")))
 
 
 class Months:
-    """What the CSV file of months says."""
+    """The contents of the CSV file of months."""
 
     def __init__(self, study):
         self.rows = table(study, TABLES, "estimates-months")
@@ -47,7 +47,7 @@ class Months:
         return [sum(float(row[measure]) for row in rows if row["month"] == month) / simulations for month in months]
 
     def change(self, cell, one, two):
-        """Return by how many per cent the first is above the second."""
+        """Return by how many per cent the first mean exceeds the second."""
         return by(ratio(self.sums(*cell, *one), self.sums(*cell, *two)), 100, -100)
 
 
@@ -60,7 +60,7 @@ def expected(found):
         return min(paper[*cell, factor] for factor in FACTORS if factor > 1) < paper[*cell, 1]
 
     def some(policy):
-        """Return the verdict that at least one factor lowers each mean that the paper's lower."""
+        """Return the verdict that at least one factor lowers each mean that is lower in the paper."""
         cells = [cell for cell in CELLS if cell[1] == policy and best(cell)]
         of_factors = [[found.change(cell, ("uniform", (f,)), exact) for f in FACTORS[1:]] for cell in cells]
         return verdict([min(parts) for parts in of_factors], high=0, tried=len(FACTORS) - 1)

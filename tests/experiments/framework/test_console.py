@@ -1,4 +1,4 @@
-"""What studies say on the terminal: how far they are, and which statements hold."""
+"""What studies print on the terminal: their progress, and which statements hold."""
 
 import re
 import sys
@@ -14,7 +14,7 @@ CLAIM = "KTH: put `a-long-name-1.swf.gz` there: " + "so that 12.5 ± 3.0% of the
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """Standard output is a terminal of so many columns."""
+    """Standard output is a terminal of this width."""
 
     def of(columns):
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)

@@ -1,4 +1,4 @@
-"""What studies cost: kept with each result, reported beside the report, and how it grows."""
+"""The cost of studies: kept with each result, shown beside the report, and how it grows."""
 
 import math
 from functools import partial

@@ -1,4 +1,4 @@
-"""What a result depends on: every module that computes it, its data, and the libraries; no report and no picture."""
+"""The dependencies of a result: every module that computes it, its data, and the libraries; no report, no picture."""
 
 import shutil
 import subprocess
@@ -55,7 +55,7 @@ for line in sys.stdin:
 
 
 def edited(tmp_path, names):
-    """Return the versions of two studies in a copy of the sources, as it is and with each of some files edited."""
+    """Return the versions of two studies in a copy of the sources: unedited, and with each of some files edited."""
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package)  # bytecode too, and when each was changed
     unread = tmp_path / "unread"

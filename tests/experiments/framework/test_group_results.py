@@ -1,4 +1,4 @@
-"""Which months of studies with two groups of jobs are simulated, and what is made of their sums."""
+"""Studies with two groups of jobs: which months are simulated, and what follows from their sums."""
 
 import numpy as np
 import pytest

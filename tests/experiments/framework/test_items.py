@@ -1,4 +1,4 @@
-"""Every table and figure of the papers is in a report, or says why not."""
+"""Every table and figure of the papers is in a report, or the report says why not."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ PAPERS = {
 
 
 def names_of(item):
-    """Return the names that stand for one, as of Fig. 5.2 to 5.8."""
+    """Return the single names behind a range such as Fig. 5.2 to 5.8."""
     match = re.fullmatch(r"(.*?)(\d+)\.(\d+) to \2\.(\d+)", item.name)
     if not match:
         return [item.name]

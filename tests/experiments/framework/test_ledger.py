@@ -1,4 +1,4 @@
-"""Runs are computed once, kept whole, and never served for anything else."""
+"""Runs are computed once, kept whole, and never returned for another configuration."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from gas.errors import BadInput, GasError
 
 
 def double(configuration, *, notes=None):
-    """A run; it leaves a note of each time that it is really computed."""
+    """A run that leaves a note each time it is really computed."""
     if notes is not None:
         with (Path(notes) / "computed").open("a") as stream:
             stream.write(f"{configuration['x']}\n")

@@ -117,7 +117,7 @@ def test_a_log_that_changes_meanwhile_is_noticed(tmp_path):
 
 
 def test_of_an_own_log_months_have_the_jobs_that_can_run(tmp_path):
-    """Only those can be replaced or compared."""
+    """Only jobs that can run can be replaced or compared."""
     jobs = "1 0 -1 10 1 -1 -1 1 20 -1 1 1\n2 9 -1 -1 1 -1 -1 1 20 -1 1 1\n3 9999999 -1 10 99 -1 -1 99 20 -1 1 1\n"
     text = HEADER + jobs.replace(" 1 1\n", " 1 1 1 -1 -1 -1 -1 -1\n")
     put(tmp_path, "own.swf", text=text)

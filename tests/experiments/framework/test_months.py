@@ -1,4 +1,4 @@
-"""A month is simulated after the month before it, whose jobs keep the machine busy and count nowhere."""
+"""A month is simulated after the month before it, whose jobs only warm up the machine."""
 
 import numpy as np
 import pytest

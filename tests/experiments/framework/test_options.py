@@ -1,4 +1,4 @@
-"""Options that studies share: what they take, and what they say of what they do not take."""
+"""Options that studies share: which values they accept, and the messages for those that they do not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A study as a value: what is asked of it, which logs take part, and how it is made again."""
+"""A study as a value: its options, which logs take part, and how it is reproduced."""
 
 import gzip
 import json
@@ -96,7 +96,7 @@ WITH_OWN = replace(STUDY, own_logs=True)
 
 
 def asked(*arguments):
-    """Return what the command of a study passes on, by its command line."""
+    """Return what the command of a study passes on for a command line."""
     return command_for(STUDY).main([str(one) for one in arguments], standalone_mode=False)
 
 
@@ -284,7 +284,7 @@ def test_kept_results_are_named_by_their_configurations(made_logs, tmp_path):
 
 
 def own_log(path, *jobs, machine=8):
-    """Write a log of jobs, each of a size, a run time and a requested time."""
+    """Write a log of jobs of (size, run time, requested time)."""
     path.parent.mkdir(exist_ok=True)
     rows = [
         f"{number} {60 * number} 0 {ran} {size} -1 -1 {size} {asked} -1 1 1 1 1 1 1 -1 -1"
@@ -343,7 +343,7 @@ def test_an_own_log_without_a_machine_is_refused_with_a_way_out_that_a_study_has
 
 
 def test_an_own_log_is_not_taken_for_that_of_a_paper_because_of_its_name(tmp_path):
-    """By the name of a paper's log, studies know its machine and its figures."""
+    """Studies would take the machine and the figures from the paper's log of that name."""
     log = own_log(tmp_path / "KTH.swf", (2, 60, 90))
     (found,) = logs_at_hand(WITH_OWN, None, chosen=Chosen([log])).logs
     assert (found.source.trace, found.source.processors) == ("KTH.swf", 8)

@@ -21,7 +21,7 @@ from gas.intervals import Interval, ratio_by_months
 
 
 def parts(*values):
-    """Return parts whose intervals are half as wide again where they decide, and twice as wide among several."""
+    """Return parts with intervals of width 1; 1.5 at the level that decides, 2 where it allows for several parts."""
     widths = {LEVEL: 1.0, DECIDES: 1.5}
 
     def part(value):

@@ -1,4 +1,4 @@
-"""The event loop: rigid jobs as `gas.simulation` has them, and sizes chosen before a start by hand-worked cases."""
+"""The event loop: rigid jobs as in `gas.simulation`, and sizes chosen before a start in cases worked by hand."""
 
 from dataclasses import replace
 

@@ -8,7 +8,7 @@ from experiments.malleate.fairness import CLASSES, LONG, classes_of, evenness
 
 
 def even(*users):
-    """Evenness of users, of whom each has lists of slowdowns by month."""
+    """Evenness of users, given each one's lists of slowdowns by month."""
     months = len(users[0])
     user = np.repeat(np.arange(len(users)), [sum(map(len, of)) for of in users])
     month = np.concatenate([np.repeat(np.arange(months), list(map(len, of))) for of in users])

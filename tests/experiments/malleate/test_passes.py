@@ -1,4 +1,4 @@
-"""Passes over the queue: what the head of the queue is sure of."""
+"""Passes over the queue: what the head of the queue can rely on."""
 
 from dataclasses import replace
 

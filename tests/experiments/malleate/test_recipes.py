@@ -1,4 +1,4 @@
-"""Rigid jobs that get several sizes: their own size and time stay as they are."""
+"""Rigid jobs get several sizes, and keep the run time at their own size."""
 
 import numpy as np
 import pytest

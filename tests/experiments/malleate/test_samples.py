@@ -107,7 +107,7 @@ def test_jobs_behind_do_not_count_where_one_chooses_again():
 
 
 def start_alone(scratch, size, walltime):
-    """Return when a job of one size starts that joins the queue of the scratch, simulated together with it."""
+    """Return the start of a job of one size that joins the scratch queue and is simulated together with it."""
     now, work = scratch.now, scratch.work
     job = now[RUNNING] + now[WAITING]
     scratch.table[:, job] = size, walltime, walltime
@@ -126,7 +126,7 @@ def start_alone(scratch, size, walltime):
 
 
 def best_of_sizes_alone(state, scratch, job):
-    """Return the size that ends first in the mean, each simulated for itself with the same draws."""
+    """Return the size that ends first on average, each simulated separately with the same draws."""
     ends, seed = {}, state.luck[0]
     for row in range(state.jobs[FIRST, job], state.jobs[LAST, job]):
         state.luck[0] = seed

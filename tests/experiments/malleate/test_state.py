@@ -1,4 +1,4 @@
-"""Invariants of the simulation, at every instant; and that their check sees what breaks them."""
+"""Invariants of the simulation at every instant, and that their check detects violations."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Statements on malleable jobs, and their verdicts found again from the tables by a computation of its own."""
+"""Statements on malleable jobs; their verdicts are recomputed independently from the tables."""
 
 import pytest
 from made_malleate import made_study
@@ -12,7 +12,7 @@ MALLEABLE, PREDICTED = "malleable-own", "gas-predicted"
 
 
 class Tables:
-    """What the CSV files say."""
+    """The contents of the CSV files."""
 
     def __init__(self, study):
         self.months = table(study, TABLES, "malleate-months")
@@ -24,7 +24,7 @@ class Tables:
         return [float(row[what]) for row in sorted(rows, key=lambda row: row["month"])]
 
     def changes(self, strategy, **which):
-        """Return by how many per cent the mean is above that of rigid jobs, on each log."""
+        """Return by how many per cent the mean exceeds that of rigid jobs, on each log."""
         return [
             by(ratio(self.sums(log, strategy, **which), self.sums(log, "rigid", **which)), 100, -100)
             for log in self.logs
@@ -39,7 +39,7 @@ class Tables:
         ]
 
     def shares(self):
-        """Return which part of what malleable jobs save others save."""
+        """Return the savings of others as a share of those of malleable jobs."""
         found = []
         for log in self.logs:
             rigid, one, two = (self.sums(log, name) for name in ("rigid", PREDICTED, MALLEABLE))

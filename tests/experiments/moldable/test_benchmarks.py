@@ -1,4 +1,4 @@
-"""The benchmarks as moldable applications: which sizes, how long, how likely, in which form."""
+"""The benchmarks as moldable applications: their sizes, run times, probabilities and forms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Improvement factors in classes, losses on one side and gains on the other."""
+"""Improvement factors in classes, with losses on one side and gains on the other."""
 
 import numpy as np
 from hypothesis import given

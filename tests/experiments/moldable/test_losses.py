@@ -1,4 +1,4 @@
-"""Why Gas lost: a run again in worlds that keep some of what it could not foresee."""
+"""Why Gas lost: a run is repeated in worlds that keep some of what it could not foresee."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Applications in front of several machines: who starts where, what is withdrawn when, what deviating would bring."""
+"""Applications that choose among machines: where each starts, when requests are withdrawn, the gain by deviating."""
 
 from dataclasses import replace
 

@@ -1,7 +1,7 @@
-"""A log made moldable: its load stays, sizes and speed-ups follow the survey, every request is one that could be made.
+"""A log made moldable: it keeps its load, sizes and speed-ups follow the survey, every request is a valid one.
 
-Shares are held against those of the distributions with five standard deviations of a binomial count; the seeds are
-fixed, so a test that passes once always does.
+Shares may differ from those of the distributions by five standard deviations of a binomial count; the seeds are fixed,
+so a test that passes once always does.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Months of logs with one moldable job at a time: which runs there are, and what came out."""
+"""Months of logs with one moldable job at a time: the runs and their results."""
 
 import hashlib
 import json
@@ -73,7 +73,7 @@ def test_without_a_month_of_enough_jobs_the_study_is_refused(logs):
 
 
 def computed(logs, rows_of, terms=(BASE, PERFECT)):
-    """A study of some terms, in which a run has the rows that a function returns."""
+    """A study of some terms, with a function for the rows of each run."""
     runs, left_out = planned(FEW, logs, terms)
     return Computed(FEW, runs, [{"jobs": 9, "outcomes": rows_of(run)} for run in runs], AtHand(logs), left_out)
 

@@ -1,4 +1,4 @@
-"""One moldable job at a time in a month: what gives way to what, and what is said where too few can."""
+"""One moldable job at a time in a month: which benchmark replaces which job, and the message if too few can."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Jobs that give way to benchmarks: the nearest in processor time, none twice, the same for the same seed."""
+"""Benchmarks replace jobs: the nearest in processor time, none twice, the same for the same seed."""
 
 from dataclasses import replace
 

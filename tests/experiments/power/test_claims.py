@@ -1,4 +1,4 @@
-"""The paper's statements on one application: they fail where static requests are better."""
+"""The paper's statements on one application: they fail if static requests are better."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The report on the power of choosing a size stands beside the paper, and says what it is."""
+"""The report on the power of choosing a size shows the paper's figures, and says what it is."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""One moldable job at a time: what is said of it is what a whole simulation of the altered log says."""
+"""One moldable job at a time: its result is that of a whole simulation of the altered log."""
 
 from dataclasses import asdict, replace
 from functools import partial

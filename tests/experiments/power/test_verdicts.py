@@ -1,4 +1,4 @@
-"""Verdicts of the report, found again from its table of outcomes alone by a computation of its own."""
+"""Verdicts of the report, recomputed independently from its table of outcomes alone."""
 
 import csv
 import re
@@ -12,7 +12,7 @@ GROUPS = {"MG": "power-of-two", "LU": "power-of-two", "SP": "perfect-square", "B
 
 
 def sides(rows, statistic, parts, limit):
-    """Return on which side of a limit the 98% jackknife interval of each part is, and one for that many parts."""
+    """Return on which side of a limit each part's 98% jackknife interval is, and the one allowing for all parts."""
     found = []
     for part in parts:
         mine = [row for row in rows if part(row)]
@@ -30,7 +30,7 @@ def sides(rows, statistic, parts, limit):
 
 
 def verdict(found):
-    """Return what the statement that all are below the limit gets."""
+    """Return the verdict on the statement that all parts are below the limit."""
     if any(among == 1 for _, among in found):
         return "no"
     return "yes" if all(alone == -1 for alone, _ in found) else "not resolved"

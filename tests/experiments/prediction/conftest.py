@@ -1,4 +1,4 @@
-"""The study of the made-up logs, run once, and one whose results are made up too."""
+"""The study of the made-up logs, run once, and one with made-up results."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The bake-off: scores, who is first, and which months judge."""
+"""The bake-off: scores, which method is first, and which months judge."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def result(name, rows, waits, months=None):
 
 @pytest.fixture
 def compared():
-    """Jobs that waited for 1,200 s; Gas is always 100 s late, boosting right in half of the cases and else far off."""
+    """Jobs that waited for 1,200 s; Gas is always 100 s late, boosting is right for half of them and else far off."""
     waits = [1200] * 80
     gas = [[1000, 1300, 1500]] * 80
     other = [[1200, 1200, 1200] if i % 2 else [0, 5000, 6000] for i in range(80)]

@@ -1,4 +1,4 @@
-"""What the report says of the bake-off: of the months that judge, and of those that tuned."""
+"""The report on the bake-off: the months that judge, and those for tuning."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def test_claims_and_tables_are_of_months_that_judge(made_logs):
 
 
 def test_where_no_job_waited_for_ten_minutes_no_method_is_first_within_a_factor_of_two(made_logs):
-    """Logs of a user's own may have no queue, and no recorded wait then counts for that score."""
+    """A user's own log may have no queue; then no recorded wait counts for that score."""
     (log,) = (one for one in find_logs(made_logs)[0] if one.source.trace == "KTH")
     runs = [replace(wait_runs([log], 50, 10, 0)[0][0], truth="recorded", method=of) for of in ("gas", "boosting")]
     both = [result(of, [[0, 0, 5]] * 80, [0] * 80) for of in ("gas", "boosting")]

@@ -1,4 +1,4 @@
-"""Choosing by predictions: how much later or sooner it ends, and how often it loses to the static request."""
+"""Choosing by predictions: how much later or sooner jobs end, and how often they lose to the static request."""
 
 from made_predictions import outcome
 
@@ -7,7 +7,7 @@ from gas.report.blocks import Table
 
 
 def run(static, gas, predicting, best, size=2):
-    """Return a run in which Gas takes one processor, and Gas that predicts so many."""
+    """Return a run in which Gas takes one processor, and Gas with predictions this many."""
     return outcome(static, gas, predicting) | {"best": best, "gas_size": 1, "predicting_size": size}
 
 

@@ -1,4 +1,4 @@
-"""What each method says of a wait, from what it was told."""
+"""What each method predicts for a wait, from what it was given."""
 
 from importlib.util import find_spec
 

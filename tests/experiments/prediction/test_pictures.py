@@ -1,4 +1,4 @@
-"""Pictures of the study of predictions: every mark is within the frame, and nothing lies over another."""
+"""Pictures of the study of predictions: every mark is within the frame, and nothing overlaps."""
 
 import re
 
@@ -16,7 +16,7 @@ def predicted(start):
 
 
 def of_months(*inside, starts=40):
-    """Return predictions of months in which so many per cent lie in all intervals."""
+    """Return predictions of months in which this percentage lies in all intervals."""
     rows, months = [], []
     for number, percent in enumerate(inside):
         count = starts * percent // 100
@@ -27,7 +27,7 @@ def of_months(*inside, starts=40):
 
 @pytest.fixture
 def drawn(as_figures):
-    """What draws the figure."""
+    """The function that draws the figure."""
     return as_figures(prediction_pictures).draw_reliability
 
 

@@ -1,4 +1,4 @@
-"""The report on prediction: what is predicted, how right it is, what comes of it."""
+"""The report on prediction: what is predicted, how accurate that is, and what choosing by it brings."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""Runs of the study of predictions, and what came out: starts beside their intervals, and choices beside each other."""
+"""Runs of the study of predictions, and their results: starts with their intervals, and choices compared."""
 
 import json
 from dataclasses import replace
@@ -86,7 +86,7 @@ def test_where_all_run_times_are_known_there_are_no_more_samples_than_streams_of
 
 @pytest.fixture
 def study(made_logs):
-    """KTH with one predicted start in each month, and one choice."""
+    """KTH with one predicted start and one choice in each month."""
     logs = [log for log in find_logs(made_logs)[0] if log.source.trace == "KTH"]
     runs, choices, _ = study_runs(SMALL, logs)
     calibrated = [

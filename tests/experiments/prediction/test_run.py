@@ -1,4 +1,4 @@
-"""Predictions in simulations of logs: what is predicted for whom, and what is chosen by it."""
+"""Predictions in simulations of logs: for which jobs, and which sizes are chosen by them."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def calibrated(log, **changes):
 
 
 def rewritten(log, path, change):
-    """Return the log with changes, in a file of its own."""
+    """Return the changed log, in a file of its own."""
     write_swf(change(read_swf(log.path)), path)
     return log_in(Path(path), log.source)
 
@@ -70,7 +70,7 @@ def test_given_all_run_times_the_last_job_is_predicted_to_the_second(kth, tmp_pa
 
 @pytest.fixture(scope="module")
 def choices(made_logs):
-    """The outcomes of a month with predictions and without."""
+    """The outcomes of a month with and without predictions."""
     log = next(log for log in find_logs(made_logs)[0] if log.source.trace == "KTH")
     run = next(run for run in month_runs(Options(runs=10, seeds=1), [log])[0] if run.month == "1996-11")
     files = {log.sha256: str(log.path)}

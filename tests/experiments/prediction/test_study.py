@@ -1,4 +1,4 @@
-"""``gas experiment prediction``: what is counted and judged, and the whole study on made-up logs."""
+"""``gas experiment prediction``: counts and verdicts, and the whole study on made-up logs."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Verdicts of the report on predictions, found again from its tables alone by a computation of its own."""
+"""Verdicts of the report on predictions, recomputed independently from its tables alone."""
 
 from math import sqrt
 from statistics import mean, median
@@ -24,7 +24,7 @@ def months_of(rows):
 
 
 def averaged(rows, value):
-    """Return the mean of a value over rows, with months as batches, as a part."""
+    """Return, as a part, the mean of a value over rows, with months as batches."""
     batches = [[value(row) for row in of] for of in months_of(rows)]
     return ratio([sum(of) for of in batches], [len(of) for of in batches])
 
@@ -42,7 +42,7 @@ def inside(row):
 
 
 def sharpness(rows):
-    """Return how wide intervals are of the promised wait: the larger of two ratios."""
+    """Return the width of intervals relative to the promised wait: the larger of two ratios."""
     width = [high - low for low, high in (number(row, "low_0.9", "high_0.9") for row in rows)]
     way = [promise - now for promise, now in (number(row, "promise", "now") for row in rows)]
     each = median(a / b for a, b in zip(width, way, strict=True))
@@ -73,7 +73,7 @@ def sooner_watched(row):
 
 
 def regret_left(rows):
-    """Return the regret of watching in per cent of that of promises."""
+    """Return the regret of watching in per cent of the regret of promises."""
     watched, gas, best = (sum(float(row[name]) for row in rows) for name in ("watched", "gas", "best"))
     return 100 * (watched - best) / (gas - best)
 
@@ -133,7 +133,7 @@ def covered(row):
 
 
 def of_medians(rows, of):
-    """Return a difference of medians over all rows, with the error of those of the months, as a part."""
+    """Return, as a part, a difference of medians over all rows, with its error over months."""
     each = [of(month) for month in months_of(rows) if len(month) >= 5]
     scatter = sqrt(sum((one - mean(each)) ** 2 for one in each) / (len(each) - 1) / len(each))
     return of(rows), scatter, len(each)
@@ -144,7 +144,7 @@ def medians_apart(share, other):
 
 
 def scores(rows, late):
-    """Return on which jobs each score is, and whether more of it is better."""
+    """Return which jobs each score covers, and whether higher is better."""
     return (rows, near(60), 1), (rows, near(600), 1), (late, factor, 1), (rows, error, -1), (rows, pinball, -1)
 
 

@@ -1,4 +1,4 @@
-"""Waits as methods predict them: of the same jobs, and none knows what comes later."""
+"""Waits as methods predict them: for the same jobs, and without knowledge of later events."""
 
 from importlib.util import find_spec
 
@@ -30,7 +30,7 @@ def busy():
 
 
 def with_another_future(log, at):
-    """Return a log in which all is different that was not known at an instant: waits, run times, and who comes."""
+    """Return a log that differs in all that was unknown at an instant: waits, run times, and later jobs."""
     start = log.submit + log.wait
     return log.with_columns(
         wait=np.where((start >= at) & (log.wait >= 0), np.maximum(at - log.submit, 0) + 7777, log.wait),
@@ -40,7 +40,7 @@ def with_another_future(log, at):
 
 
 def known(log, predict, at):
-    """Return what is predicted up to an instant, which depends on nothing later or is caught."""
+    """Return the predictions up to an instant; a test detects if they depend on anything later."""
     queue = RecordedQueue(log)
     places = queue.places(None)
     count = int(np.count_nonzero(queue.jobs.submit[places] <= at))
@@ -53,7 +53,7 @@ def half(busy):
 
 
 SLOW = ("boosting", "network")
-"""They take seconds to learn, by the same records as the others."""
+"""Methods that take seconds to learn, from the same records as the others."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A benchmark that is watched while it waits gets the size that finishes first after what happened meanwhile."""
+"""A benchmark that is watched while it waits gets the size that now finishes first."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from gas.prediction.past import Past
 from gas.simulation.schedule import NEVER_STARTED
 
 ROWS = ((0, 4, 20_000, 20_000), (0, 4, 20_000, 1_000), (10, 8, 1, 1), (30, 1, 10, 10), (700, 1, 100, 100))
-"""Both halves of the machine are taken for 20,000 s, but the second is free after 1,000 s; the third is replaced."""
+"""Both halves of the machine are taken for 20,000 s; the second is free after 1,000 s. The third job is replaced."""
 
 JOBS = Case(8, ROWS).jobs
 

@@ -1,4 +1,4 @@
-"""The study of classes of jobs: what becomes of urgent jobs and of others, and the statements of its report."""
+"""The study of classes of jobs: the outcomes of urgent and of other jobs, and the statements of its report."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The lines of a replay's pictures: equal policies are one line, whose name in the legend is all of theirs."""
+"""The lines of a replay's pictures: policies with equal results share a line, whose legend names them all."""
 
 from types import SimpleNamespace
 

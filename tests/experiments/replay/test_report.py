@@ -1,4 +1,4 @@
-"""The report of a replay: written whole, from any form of log, with what it does not know."""
+"""The report of a replay: complete for every format of log, with what it does not know."""
 
 import numpy as np
 import pytest

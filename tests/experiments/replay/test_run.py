@@ -1,4 +1,4 @@
-"""One scenario: the record and simulations beside each other, and who ends later."""
+"""One scenario: the record and simulations beside each other, and which users' jobs end later."""
 
 import hashlib
 from dataclasses import replace
@@ -19,7 +19,7 @@ from workloads.lublin import generate
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    """A log of 300 jobs with users, whose record is a schedule by `fcfs`; one job's start is unknown."""
+    """A log of 300 jobs with users, with a schedule by `fcfs` as its record; one job's start is unknown."""
     generator = np.random.default_rng(5)
     made = generate(300, 32, generator=generator, load=0.9)
     made = made.with_columns(requested_time=uniform_factor(made.run_time, 5, generator), user=np.arange(300) % 7)

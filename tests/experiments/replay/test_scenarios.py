@@ -1,4 +1,4 @@
-"""What a replay asks: one change at a time, and what cannot be asked is said."""
+"""The scenarios of a replay: one change at a time, and a message for each that is impossible."""
 
 import pytest
 from made_policies import GOOD

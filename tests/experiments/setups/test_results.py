@@ -1,4 +1,4 @@
-"""How many printed means a set-up meets: by hand, with the months left out that suit best, and in which order."""
+"""How many printed means a set-up meets, counted by hand; the months that are best left out; the order of set-ups."""
 
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ PAPER = printed()
 
 
 def month(setup, log, name, factor=1.0):
-    """Return a run, in which each class has one outcome: the printed means of its log, by a factor."""
+    """Return a run in which each class has one outcome: the printed means of its log, times a factor."""
     gas, static = factor * PAPER[log]
     rows = [{"benchmark": of[0], "gas": gas, "static": static} for of in GROUPS.values()]
     run = SimpleNamespace(setup=setup, site=SimpleNamespace(trace=log), month=name)

@@ -1,4 +1,4 @@
-"""A month under a set-up: the same turn-around times as the other studies', and what each choice changes."""
+"""A month under a set-up: the same turn-around times as in the other studies, and the effect of each choice."""
 
 from dataclasses import asdict
 
@@ -40,7 +40,7 @@ def test_the_usual_set_up_is_the_one_of_the_study_of_one_moldable_job(kth):
 
 @pytest.fixture(scope="module")
 def busy(kth, tmp_path_factory):
-    """The log with four times the jobs in a month, some of which run beyond their estimates."""
+    """The log with four times the jobs in a month, some of which exceed their estimates."""
     folder = tmp_path_factory.mktemp("busy")
     log = load_log(kth.path, kth.sha256)
     faster = np.trunc(log.submit / 4 + 18 * 86400)

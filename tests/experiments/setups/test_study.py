@@ -1,4 +1,4 @@
-"""``gas experiment setups`` on made-up logs: means and counts are those of the runs, found again from the CSV alone."""
+"""``gas experiment setups`` on made-up logs: means and counts are those of the runs, recomputed from the CSV alone."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""Statements on several machines, and their verdicts found again from the table of runs by a computation of its own."""
+"""Statements on several machines; their verdicts are recomputed independently from the table of runs."""
 
 import pytest
 from made_supercomputers import made_study
@@ -10,7 +10,7 @@ from experiments.supercomputers.tables import TABLES
 
 
 class Runs:
-    """What the CSV file says: a batch for each set of machines and months, of all seeds together."""
+    """The contents of the CSV file: a batch for each set of machines and months, over all seeds."""
 
     def __init__(self, study):
         self.rows = table(study, TABLES, "supercomputers-runs")

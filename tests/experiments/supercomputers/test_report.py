@@ -1,4 +1,4 @@
-"""The report on several machines: what was gained, and what it should cost."""
+"""The report on several machines: the gains, and what hedging should cost."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""Runs of several machines, and what came out: means over applications, charges and equilibria."""
+"""Runs of several machines, and their results: means over applications, charges and equilibria."""
 
 import json
 
@@ -99,7 +99,7 @@ def test_a_mean_over_runs_counts_every_application_once():
 
 @pytest.fixture
 def study(made_logs):
-    """A study with numbered results, to see which are taken."""
+    """A study with numbered results, to see which ones are used."""
     runs, left_out = trial_runs(Options(seeds=2, percent=20, months=2), find_logs(made_logs)[0])
     results = [{"number": i, "applications": i, "machines": [machine(5, 1.0)] * 2} for i in range(len(runs))]
     return Results(Options(), runs, results, (), left_out)

@@ -1,4 +1,4 @@
-"""One run of the study of several machines: what deviating brings, and who gains by hedging."""
+"""One run of the study of several machines: the gain by deviating, and which applications gain by hedging."""
 
 import numpy as np
 import pytest

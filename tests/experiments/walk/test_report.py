@@ -1,4 +1,4 @@
-"""Statements on the walk, and their verdicts found again from the table of outcomes by a computation of its own."""
+"""Statements on the walk; their verdicts are recomputed independently from the table of outcomes."""
 
 import pytest
 from made_walk import made_study

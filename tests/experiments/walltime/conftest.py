@@ -24,7 +24,7 @@ LOGS = {
 
 
 def made_log(path, name, *, seed, jobs=320, days=95):
-    """Write a log of few users who ask for few different times, and use about the same share of them every time."""
+    """Write a log of few users, each of whom requests few different times and uses about the same share of them."""
     first, zone, processors, thanks = LOGS[name]
     generator = np.random.default_rng(seed)
     log = generate(jobs, min(processors, 128), generator=generator, load=0.9)
@@ -63,7 +63,7 @@ def logs(made):
 
 @pytest.fixture(scope="session")
 def reported(made, tmp_path_factory):
-    """The whole study of the made-up logs, by the command: its folder, and what it printed."""
+    """The whole study of the made-up logs, run by the command: its folder, and what it printed."""
     return study_once(tmp_path_factory, "walltime", made)
 
 
@@ -77,7 +77,7 @@ def study(reported, logs):
 
 
 DAYS = {"1996-10": 5, "1996-11": 36, "1996-12": 66}
-"""By month: days from the first submission to its begin."""
+"""By month: days from the first submission to the month's begin."""
 
 
 def simulated(wait):
@@ -90,7 +90,7 @@ def simulated(wait):
 
 @pytest.fixture
 def small_study(made_logs):
-    """Results made up: KTH under WFP, adjusted in both ways, and one replay."""
+    """Made-up results: KTH under WFP, adjusted in both ways, and one replay."""
     log = next(log for log in find_logs(made_logs)[0] if log.source.trace == "KTH")
     terms = [Terms(), adjusted("wfp", "regular"), adjusted("wfp", "selective")]
     runs = [LogRun(log, "simulation", terms=one) for one in terms]

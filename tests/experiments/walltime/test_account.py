@@ -1,4 +1,4 @@
-"""The account of jobs by class: every job that has a slowdown is in one."""
+"""Jobs counted by class: every job with a slowdown is in one class."""
 
 import pytest
 

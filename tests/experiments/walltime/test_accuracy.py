@@ -1,4 +1,4 @@
-"""How good adjusted walltimes are by the record alone: what was known when, and the paper's categories and groups."""
+"""Accuracy of adjusted walltimes by the record alone: what was known when; the paper's categories and groups."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Every published figure on walltimes stands beside ours, with a reason where it differs."""
+"""Every published figure on walltimes is beside ours, with a reason where they differ."""
 
 import pytest
 

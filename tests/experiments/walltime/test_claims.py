@@ -1,4 +1,4 @@
-"""The paper's statements on walltimes: they have verdicts, and those of nothing have none."""
+"""The paper's statements on walltimes have verdicts; without results, they have none."""
 
 import numpy as np
 

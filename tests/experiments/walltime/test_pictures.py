@@ -1,4 +1,4 @@
-"""Pictures of walltime adjustment: what is drawn is what was found, and nothing for what was not."""
+"""Pictures of walltime adjustment draw the results, and nothing where there are none."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Runs of the study of walltime adjustment, and what came out: gains by month, against the same without adjustment."""
+"""Runs of the study of walltime adjustment, and their results: monthly gains over runs without adjustment."""
 
 import pytest
 

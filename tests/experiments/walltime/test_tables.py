@@ -1,4 +1,4 @@
-"""Tables of the study of walltime adjustment: what a row is, and what its columns hold."""
+"""Tables of the study of walltime adjustment: their rows and columns."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Verdicts of the report on walltimes, found again from its tables alone by a computation of its own."""
+"""Verdicts of the report on walltimes, recomputed independently from its tables alone."""
 
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ LOGS = ("first", "second")
 
 
 class Tables:
-    """What the CSV files say."""
+    """The contents of the CSV files."""
 
     def __init__(self, study):
         self.months, self.schemes, self.spread = (
@@ -32,7 +32,7 @@ class Tables:
         return [100 * (1 - float(row[measure]) / before[row["month"]]) for row in after]
 
     def scheme(self, log, key, window, percentile, floor, *columns):
-        """Return columns of a scheme, a value a month."""
+        """Return columns of a scheme, a value for each month."""
         rows = chosen(self.schemes, trace=log, key=key, months=window, percentile=percentile, floor=floor)
         return [[float(row[column]) for row in rows] for column in columns]
 
@@ -50,7 +50,7 @@ class Tables:
         return by(ratio(*shorts), 100, -100)
 
     def varied(self, log, key):
-        """Return how much R varies with all months, and without each."""
+        """Return R with all months, and without each one."""
         rows = chosen(self.spread, trace=log, key=key)
         (whole,) = chosen(rows, without="")
         return float(whole["deviation"]), [float(row["deviation"]) for row in rows if row["without"]]
