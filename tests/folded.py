@@ -1,12 +1,12 @@
-"""All cases of a test in one: what a parametrized test costs beside what it tries.
+"""All cases of a parametrized test run as one test: each separate test costs more than most cases themselves.
 
-To collect a case in each worker, to set it up, report it and count it takes longer than to try most: two milliseconds.
-A test that takes nothing but its parameters needs no setup, so all its cases are tried as one test. One that fails
-says of each case that failed which it was and why; one with a case that is skipped is shown as skipped.
+Collecting a case in each worker, setting it up, reporting and counting it takes two milliseconds, longer than most
+cases run. A test that takes nothing but its parameters needs no setup, so all its cases run as one test. If it fails,
+it says which cases failed and why; if it skips a case, it is shown as skipped.
 
-Each case is a test of its own where a test or case is named (``FILE::NAME``, ``-k``), where the test takes a fixture
-or has another mark, and where all tests of its module use a fixture (``autouse``). ``@pytest.mark.apart`` keeps cases
-apart that take longer.
+Each case is a test of its own if a test or case is named (``FILE::NAME``, ``-k``), if the test takes a fixture or has
+another mark, and if all tests of its module use a fixture (``autouse``). ``@pytest.mark.apart`` keeps long cases
+separate.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pytest
 __all__ = ["Folded", "cases_of", "fold"]
 
 SHOWN = 200
-"""Characters of a value by which a case is named."""
+"""How many characters of a value name its case."""
 
 
 class Folded:
@@ -42,13 +42,13 @@ class Folded:
 
 
 def in_use_by_all(module: ModuleType) -> bool:
-    """Return whether a fixture of a module is used by all its tests, each time anew."""
+    """Return whether all tests of a module use one of its fixtures (``autouse``)."""
     made = (getattr(value, "_fixture_function_marker", None) for value in vars(module).values())
     return any(one is not None and one.autouse for one in made)
 
 
 def cases_of(function: FunctionType) -> list[Mapping[str, Any]] | None:
-    """Return the arguments of each case of a test, or None if it takes more than them, or has another mark."""
+    """Return the arguments of each case of a test; None if it takes others or has another mark."""
     marks = getattr(function, "pytestmark", [])
     if not marks or any(mark.name != "parametrize" or mark.kwargs.keys() - {"ids"} for mark in marks):
         return None
@@ -68,7 +68,7 @@ def cases_of(function: FunctionType) -> list[Mapping[str, Any]] | None:
 
 
 def fold(function: FunctionType, cases: list[Mapping[str, Any]]) -> FunctionType:
-    """Return a test without parameters that tries all cases of one with them."""
+    """Return a test without parameters that tries all cases of a parametrized one."""
 
     def each_case() -> None:
         ended = list(ends(function, cases))
@@ -86,7 +86,7 @@ def fold(function: FunctionType, cases: list[Mapping[str, Any]]) -> FunctionType
 
 
 def ends(function: FunctionType, cases: list[Mapping[str, Any]]) -> Iterator[BaseException]:
-    """Yield what each case raises that fails or is skipped, with a note of which it is."""
+    """Yield the exceptions of cases that fail or are skipped, with a note that names the case."""
     for case in cases:
         try:
             function(**case)
@@ -96,7 +96,7 @@ def ends(function: FunctionType, cases: list[Mapping[str, Any]]) -> Iterator[Bas
 
 
 def named(case: Mapping[str, Any]) -> str:
-    """Return what a case is called in a message."""
+    """Return the name of a case in a message."""
     return ", ".join(f"{name}={shortened(repr(value))}" for name, value in case.items())
 
 

@@ -36,7 +36,7 @@ HONEST = Schedule(
 
 
 def changed(**columns):
-    """Return the honest schedule with some values changed: ``start={2: 5}`` is that of job 2."""
+    """Return the honest schedule with some values changed: ``start={2: 5}`` changes the start of job 2."""
     new = {}
     for name, values in columns.items():
         column = getattr(recorded(HONEST), name).copy()
@@ -51,7 +51,7 @@ def checks(given, **options):
 
 
 def only(given, **options):
-    """Return the one check that is broken."""
+    """Return the one check that fails."""
     [broken] = [check for check in audit(given, **options).checks if not check.ok]
     return broken
 

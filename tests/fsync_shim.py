@@ -1,9 +1,9 @@
-"""A disk that is slow, fails or is watched: a preloaded library under programs that a test starts.
+"""A disk that is slow, fails or is watched: a preloaded library in programs that a test starts.
 
     fsync_shim     fixture: the `Shim` of a test; skips without a C compiler
     Shim.environment, rules, calls
 
-`tests/shim/fsync_shim.c` says what rules look like.
+`tests/shim/fsync_shim.c` describes the syntax of rules.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SOURCE = Path(__file__).parent / "shim" / "fsync_shim.c"
 
 
 class Call(NamedTuple):
-    """What a program asked of the disk, when it was done (of ``exec``: when it began); `error` is 0 or an errno."""
+    """A system call to the disk and its instant (for ``exec``, of its begin); `error` is 0 or an errno."""
 
     at: float
     pid: int
@@ -30,7 +30,7 @@ class Call(NamedTuple):
 
 
 class Shim:
-    """The library, and the files by which a test speaks with it."""
+    """The library, and the files through which a test controls it."""
 
     def __init__(self, library: Path, directory: Path) -> None:
         self.file = library
@@ -44,7 +44,7 @@ class Shim:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What the library adds to an environment."""
+        """The variables that the library adds to an environment."""
         return {
             "LD_PRELOAD": str(self.file),
             "FSYNC_SHIM_LOG": str(self._log),
@@ -52,13 +52,13 @@ class Shim:
         }
 
     def rules(self, *lines: str) -> None:
-        """Follow these rules from now on, in programs that run too."""
+        """Follow these rules from now on, also in running programs."""
         aside = self._rules.with_suffix(".new")
         aside.write_text("".join(f"{line}\n" for line in lines))
         aside.replace(self._rules)
 
     def calls(self) -> list[Call]:
-        """Return what was asked of the disk so far, in order."""
+        """Return the calls to the disk so far, in order."""
         if not self._log.exists():
             return []
         fields = [line.split(" ", 4) for line in self._log.read_text(errors="surrogateescape").splitlines()]
@@ -67,7 +67,7 @@ class Shim:
 
 @pytest.fixture(scope="session")
 def shim_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled library, once in a run."""
+    """The compiled library, made once per run."""
     compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
     if compiler is None:
         pytest.skip("needs a C compiler: none of cc, gcc, clang is here")

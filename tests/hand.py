@@ -1,4 +1,4 @@
-"""A clock's source of time that stands still until a test moves it."""
+"""A time source for the clock that stands still until a test moves it."""
 
 
 class Hand:

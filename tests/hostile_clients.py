@@ -1,4 +1,4 @@
-"""Clients that take what they can get, as a program of its own: ``python hostile_clients.py ATTACK PORT TOKEN COUNT``.
+"""Clients that take all they can get, as a separate program: ``python hostile_clients.py ATTACK PORT TOKEN COUNT``.
 
 half_open       connect and say nothing
 dripping_heads  send a head of one byte a second, without end
@@ -11,12 +11,12 @@ idle            ask once, and keep the connection
 pipelines       send a hundred requests at a time without waiting for an answer
 plans           plan, sixty at a time
 lists           read the list of jobs, as fast as possible
-outputs         read what a job has written, as fast as possible
-strangers       ask without a token, as fast as possible, and for things that are not there
-junk            send four megabytes of JSON that nothing can be made of, as fast as possible
+outputs         read the output of a job, as fast as possible
+strangers       ask without a token, as fast as possible, and for things that do not exist
+junk            send four megabytes of meaningless JSON, as fast as possible
 bodies          send long bodies without a token
 
-Whatever is closed is opened again. It prints a line when all have begun, and goes on until it is killed.
+Closed connections are opened again. The program prints a line when all clients have begun, and runs until it is killed.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A server of a test that answers what it is told to, down to the bytes, for as long as its client listens."""
+"""A test server that answers what it is told to, down to the bytes, for as long as its client listens."""
 
 import socket
 import threading
@@ -6,11 +6,11 @@ import time
 from contextlib import contextmanager, suppress
 
 PATIENCE = 60.0
-"""Seconds after which an answer without an end has one, lest a client that hears it out should hang for ever."""
+"""Seconds after which an endless answer ends, lest a client that reads it to the end hang for ever."""
 
 
 class HostileServer:
-    """The server; `answer` is called with method and path, and gives bytes, or pieces to send one after the other."""
+    """The server; `answer` is called with method and path, and returns bytes, or pieces to send one by one."""
 
     def __init__(self, listener):
         self._listener = listener

@@ -1,8 +1,8 @@
-"""What is installed stays as it is while tests run: its entry points are read once in a process.
+"""Entry points of installed distributions are read once in a process: they stay the same while tests run.
 
-To find a plug-in, each command and each endpoint of a configuration reads the entry points of some two hundred
-installed distributions: five milliseconds, more than most tests take. Distributions that a test makes elsewhere are
-read as ever.
+Each command and each endpoint of a configuration looks for plug-ins in the entry points of some two hundred installed
+distributions. That takes five milliseconds, more than most tests. Distributions that a test makes elsewhere are read
+each time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["read_once"]
 
 
 def read_once(folder: str = sys.prefix) -> None:
-    """Have the entry points of each distribution in a folder read once; call once."""
+    """Have the entry points of the distributions in a folder read only once; call once."""
     read: Any = Distribution.entry_points.fget  # type: ignore[attr-defined]
     known: dict[str, EntryPoints] = {}
 

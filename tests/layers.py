@@ -1,14 +1,14 @@
-"""Which layer a test belongs to, found from what it uses.
+"""The layer of a test, found from what it uses.
 
-pure        no process and no socket: what decides. ``pytest -m pure``, for every save
-process     a service, a browser, HTTP, a program: what acts. ``pytest -m process``
+pure        no process and no socket: code that decides. ``pytest -m pure``, for every save
+process     a service, a browser, HTTP, a program: code that acts. ``pytest -m process``
 long, live  as marked by hand; they are in neither layer
 
-A test is in the layer `process` if its function, a fixture of it, or a function or class of the tests that one of them
-names, at any depth, names something of `MODULES` or `NAMES`, or what stands in a module of Gas that imports one of
-`MODULES`; or where it is marked by hand. Where the layer `pure` is asked for, a test of it that starts a process or
-opens a socket nevertheless fails, and says so; elsewhere it does no harm, and may depend on what is installed. Where
-neither layer is asked for, nothing is marked or watched.
+A test is in the layer `process` if it is marked so by hand; or if its function or a fixture, or a function or class of
+the tests that these name at any depth, names something in `MODULES` or `NAMES`, or something from a module of Gas that
+imports one of `MODULES`. With ``-m pure``, a test of that layer that starts a process or opens a socket nevertheless
+fails and says so. Otherwise such a test is harmless, and may depend on what is installed. Without either ``-m``, tests
+are neither marked nor watched.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Layers"]
 MODULES = frozenset(
     ["http", "multiprocessing", "requests", "schemathesis", "selenium", "socket", "socketserver", "subprocess"]
 )
-"""Modules whose use makes a test one of processes and sockets."""
+"""Modules that make a test that uses them a `process` test."""
 
 NAMES = frozenset(
     [
@@ -43,7 +43,7 @@ NAMES = frozenset(
         "spawn",
     ]
 )
-"""Names that do, wherever they come from."""
+"""Names that do so, from whichever module."""
 
 EVENTS = frozenset(
     [
@@ -57,13 +57,13 @@ EVENTS = frozenset(
         "subprocess.Popen",
     ]
 )
-"""What Python's audit calls the start of a process and the opening of a socket."""
+"""Python's audit events for the start of a process and the opening of a socket."""
 
 TESTS = Path(__file__).parent
 
 
 class Layers:
-    """Marks tests with their layer, and watches those of the pure one."""
+    """Marks tests with their layer, and watches the pure ones."""
 
     def __init__(self, *, strict: bool = True) -> None:
         self._strict = strict
@@ -86,7 +86,7 @@ class Layers:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        """Fail a pure test that is not."""
+        """Fail a test that is marked pure and is not."""
         if not self._strict or item.get_closest_marker("pure") is None:
             return (yield)
         self._seen.clear()
@@ -103,7 +103,7 @@ class Layers:
         return done
 
     def acts(self, item: pytest.Item) -> bool:
-        """Return whether a test uses processes or sockets, by what it and its fixtures name."""
+        """Return whether a test uses processes or sockets, by the names in it and in its fixtures."""
         fixtures = getattr(item, "_fixtureinfo", None)
         used = [getattr(item, "obj", None)]
         if fixtures is not None:
@@ -130,12 +130,12 @@ CODE = (types.FunctionType, types.MethodType, type)
 
 
 def acts(name: str, value: Any) -> bool:
-    """Return whether a name, or what it stands for, is of processes or sockets."""
+    """Return whether a name, or the object that it stands for, uses processes or sockets."""
     return name.partition(".")[0] in MODULES or name in NAMES or outermost(value) in MODULES or imports(value)
 
 
 def named(thing: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names in a function's code, or in the methods of a class, with what they stand for."""
+    """Yield the names in a function's code, or in the methods of a class, with their objects."""
     if isinstance(thing, type):
         for base in thing.__mro__[:-1]:
             for value in vars(base).values():
@@ -175,13 +175,13 @@ def named(thing: Any) -> Iterator[tuple[str, Any]]:
 
 
 def outermost(value: Any) -> str:
-    """Return the outermost package of a module, or of what was defined in one."""
+    """Return the top-level package of a module, or of the module that defines an object."""
     name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     return name.partition(".")[0] if isinstance(name, str) else ""
 
 
 def imports(value: Any) -> bool:
-    """Return whether something stands in a module of Gas that starts processes or opens sockets itself."""
+    """Return whether an object is from a module of Gas that starts processes or opens sockets itself."""
     module = value if isinstance(value, types.ModuleType) else sys.modules.get(getattr(value, "__module__", None) or "")
     return module is not None and module_imports(module)
 

@@ -1,7 +1,7 @@
-"""What sacct would print of a busy machine with partitions, users, arrays, holds and failures, made from a seed.
+"""Output of sacct for a busy machine with partitions, users, arrays, holds and failures, made from a seed.
 
-People run a few programs each, again and again, ask for round time limits and send jobs in bursts; each partition
-starts them by EASY backfilling. ``python tests/made_accounting.py JOBS FILE`` writes a file of it.
+Each user runs a few programs again and again, requests round time limits and submits jobs in bursts; each partition
+starts them by EASY backfilling. ``python tests/made_accounting.py JOBS FILE`` writes such a file.
 """
 
 import sys
@@ -15,14 +15,14 @@ from workloads.header import Header
 
 ZERO = 1_700_000_000
 PARTITIONS = {"batch": (2048, 0.84), "long": (768, 0.8), "gpu": (256, 0.85), "debug": (128, 0.3)}
-"""Processors and load of each."""
+"""Processors and load of each partition."""
 
 _LIMITS = np.array([600, 1800, 3600, 7200, 14_400, 28_800, 43_200, 86_400, 172_800, 345_600])
 _HOLDERS = 0.04
 
 
 def made_sacct(jobs: int, *, seed: int, a_day: float = 550.0, load: float = 1.0) -> str:
-    """Return so many lines below a header; ``load`` multiplies those of `PARTITIONS`."""
+    """Return this many lines below a header; ``load`` multiplies the loads in `PARTITIONS`."""
     draw = np.random.default_rng(seed)
     submit, burst, task = _submissions(jobs, draw, a_day)
     user = (draw.zipf(1.4, int(burst.max()) + 1) - 1)[burst] % 150
@@ -66,7 +66,7 @@ def made_sacct(jobs: int, *, seed: int, a_day: float = 550.0, load: float = 1.0)
 
 
 def _submissions(jobs, draw, a_day):
-    """Return the second, the burst and the task (-1 for none) of each: most alone, some arrays, more by day."""
+    """Return the second, the burst and the task (-1 for none) of each job: most single, some arrays, more by day."""
     sizes = np.where(draw.random(jobs) < 0.08, draw.geometric(0.08, jobs), 1)
     sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), jobs)) + 1]
     apart = draw.exponential(86_400 / a_day * sizes.mean(), len(sizes))

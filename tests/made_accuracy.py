@@ -13,7 +13,7 @@ MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 
 
 def made_study(seed, strength, jobs=20):
-    """Return the study; of strength 1 all is as stated, of -1 the opposite is, of 0 there is noise alone."""
+    """Return the study: at strength 1 the statements hold, at -1 their opposites, at 0 there is only noise."""
     generator = np.random.default_rng(seed)
     options = Options(seed, 1, jobs)
     runs = [

@@ -1,4 +1,4 @@
-"""Made-up results of the study of backfilling: what the paper says is so, is not, or nothing is."""
+"""Made-up results of the study of backfilling: the paper's statements hold, their opposites do, or neither."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ BATCHES = 40
 
 
 def made_study(seed, strength):
-    """Return the study; of strength 1 as the paper has it, of -1 the opposite, of 0 noise alone."""
+    """Return the study: at strength 1 the paper's statements hold, at -1 their opposites, at 0 there is only noise."""
     generator = np.random.default_rng(seed)
     runs = [LogRun(log, one) for log in LOGS for one in variants(log) if one.name in ("", "estimates doubled")]
     models = [ModelRun(model, load, 2100, 0) for model in ("F", "J", "Fs", "Fl", "Fsl") for load in (0.6, 0.8, 0.9)]
@@ -30,7 +30,7 @@ def made_study(seed, strength):
 
 
 def _run_times(workload, generator, strength):
-    """Return counts by limit: Fsl is as near to the others as F is, nearer, or less near."""
+    """Return counts by limit: Fsl is as near to the other workloads as F, nearer, or less near."""
     away = {"F": 1 + 0.5 * strength, "Fsl": 1 - 0.9 * strength}.get(workload, 0)
     mean = 20 + 8 * away
     counts = {}
@@ -41,7 +41,7 @@ def _run_times(workload, generator, strength):
 
 
 def scheme(response, *, slowdown=1.0, backfilled=0.5, reason="batches", batches=100, together=None):
-    """Return figures of a scheme at a load: its own mean, and the means of the batches that both completed."""
+    """Return figures of a scheme at a load: its own mean, and the means of the batches that both schemes completed."""
     own = {"response": response, "slowdown": slowdown, "backfilled": backfilled}
     found = own | (together or {})
     means = {name: np.broadcast_to(value, BATCHES).tolist() for name, value in found.items()}
@@ -55,7 +55,7 @@ def _doubling(log, policy, measure):
 
 
 def _log(run, generator, strength):
-    """Give each month of Table 1 the paper's difference, and doubling its change."""
+    """Give each month of Table 1 the paper's difference, and doubled estimates the paper's change."""
     months = []
     for row in table1():
         if row.trace != run.log.source.trace:

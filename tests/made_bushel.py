@@ -1,4 +1,4 @@
-"""Made-up results of the study of many moldable jobs: what the paper says is so, is not, or nothing is."""
+"""Made-up results of the study of many moldable jobs: the paper's statements hold, their opposites do, or neither."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 
 
 def made_study(seed, strength):
-    """Return the study with two seeds; of strength 1 as the paper has it, of -1 the opposite, of 0 noise alone."""
+    """Return the study, two seeds: at strength 1 the paper's statements hold, at -1 the opposites, at 0 only noise."""
     generator = np.random.default_rng(seed)
     runs = []
     for site in SITES_USED:

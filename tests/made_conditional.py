@@ -1,4 +1,4 @@
-"""Made-up results of the study of conditional backfilling: those who are asked end later, sooner, or neither."""
+"""Made-up results of the study of conditional backfilling: the asked jobs end later, sooner, or neither."""
 
 import made_groups
 
@@ -6,7 +6,7 @@ from experiments.conditional.results import NOTICES, PERCENTS, Asking, Results
 
 
 def made_study(seed, strength):
-    """Return the study; of strength 1 the asked end later and the others sooner, of -1 the reverse, of 0 by chance."""
+    """Return the study: at strength 1 the asked jobs end later and the others sooner; -1 reverses it, 0 is chance."""
     settings = [Asking(percent, notice) for percent in PERCENTS for notice in NOTICES]
     return made_groups.made_study(
         Results, settings, lambda asking: 0.2 + asking.notice / 36000, seed=seed, strength=strength

@@ -1,4 +1,4 @@
-"""Endpoints as somebody else might write them, for tests: they join as plug-ins (`install`)."""
+"""Endpoints as third parties might write them, for tests: they join as plug-ins (`install`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ queue = made_endpoints:Queue.configured
 
 
 def install(folder: Path, monkeypatch) -> None:
-    """Make the endpoints of this module types of the configuration, here and in processes started from here."""
+    """Make the endpoints of this module types of the configuration, in this process and in processes it starts."""
     metadata = folder / "made_endpoints-1.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: made-endpoints\nVersion: 1\n")
@@ -41,7 +41,7 @@ def node_list(now: int, scheduler: str = "itself") -> NodeAvailability:
 
 
 class Nodes(Endpoint):
-    """Plans with nodes, and says things; its limits are known once it was asked."""
+    """Has plans with nodes, and messages; its limits are known once it was asked."""
 
     def __init__(self, name: str, limits: Limits, now: int, remarks: tuple[str, ...], most: int | None) -> None:
         self.name, self.address, self.limits = name, f"nodes:{name}", limits
@@ -64,7 +64,7 @@ class Nodes(Endpoint):
 
 
 class Hanging(Endpoint):
-    """Never answers; says on standard error that it was asked."""
+    """Never answers; notes on standard error that it was asked."""
 
     def __init__(self, name: str, timeout: float) -> None:
         self.name, self.address, self.limits, self.timeout = name, f"hanging:{name}", Limits(), timeout
@@ -82,7 +82,7 @@ class Hanging(Endpoint):
 
 
 def job(id: int, state: str, *, expected: int | None = None, **more) -> dict:
-    """Return a job as a scheduler describes it whose starts are estimates."""
+    """Return a job as described by a scheduler whose starts are estimates."""
     found = {
         "id": id, "kind": "job", "user": "me", "mine": True, "name": f"j{id}", "state": state, "processors": 4,
         "walltime": 60, "actuator": "made", "command": [], "run_time": None, "exit_status": None, "signal": None,
@@ -100,9 +100,9 @@ def job(id: int, state: str, *, expected: int | None = None, **more) -> dict:
 
 
 class Queue(JobEndpoint):
-    """Takes jobs, so it claims; what it says of them stands in a file, a list for each time that it is asked.
+    """Takes jobs, so it claims; a file holds its answers about them, a list for each time it is asked.
 
-    A text in place of a list is what it fails with; the last one stays.
+    A text in place of a list is an error to fail with; the last answer repeats.
     """
 
     limits = Limits()
@@ -151,7 +151,7 @@ class Queue(JobEndpoint):
         raise NotImplementedError
 
     def output(self, id, stream, limit, after=None):
-        """The output of a job stands in what was last said of it."""
+        """The last answer holds the output of a job."""
         text = self._latest.get("output")
         if text is None:
             raise NotFound(f"{self.name}: the output of job {id} is not here")

@@ -14,7 +14,7 @@ MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 
 
 def made_study(seed, strength):
-    """Return the study with two seeds; of strength 1 as the paper has it, of -1 the opposite, of 0 noise alone."""
+    """Return the study, two seeds: at strength 1 the changes are the paper's, at -1 the opposite, at 0 only noise."""
     generator = np.random.default_rng(seed)
     options = Options(seeds=2, others=False)
     wanted = [Terms(), Terms("doubled"), *map(uniform, FACTORS)]
@@ -30,7 +30,7 @@ def made_study(seed, strength):
 
 
 def _history(generator, strength):
-    """Return the paper's shares, or such that are off by as much as may be, or by more."""
+    """Return the paper's shares, or shares that are off by as much as is allowed, or by more."""
     off = {1: 0.0, 0: POINTS, -1: 10.0}[strength]
     of_months = {"not killed": [1000] * len(MONTHS)}
     for what in ("with data", "underestimated", "underestimated with data"):
@@ -41,7 +41,7 @@ def _history(generator, strength):
 
 
 def _published(run, policy, measure):
-    """Return the paper's mean over that with f = 1."""
+    """Return the paper's mean relative to the mean with f = 1."""
     key = run.log.source.trace, policy, measure
     means = {row.factor: row.mean for row in table3() if (row.trace, row.policy, row.measure) == key}
     found = means[None if run.terms.estimates != "uniform" else run.terms.factor] / means[1]

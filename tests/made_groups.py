@@ -1,4 +1,4 @@
-"""Made-up results of studies in which a share of the jobs is treated otherwise."""
+"""Made-up results of studies in which a share of the jobs is treated differently."""
 
 import numpy as np
 
@@ -12,16 +12,16 @@ MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 
 
 def made_study(results, settings, slower, *, seed, strength):
-    """Return a study; of strength 1 the treated jobs end later and the others sooner, of -1 the reverse.
+    """Return a study: at strength 1 the treated jobs end later and the others sooner, at -1 the reverse.
 
-    Of strength 0 it is chance alone.
+    At strength 0 there is only chance.
 
     Parameters
     ----------
     results
         The class of the study's results.
     slower
-        By what part turn-around times change under a setting.
+        By which share turn-around times change under a setting.
     """
     generator = np.random.default_rng(seed)
     runs = [

@@ -22,7 +22,7 @@ def world_of_these(machines, percent=10, seed=1, accuracy=0.5, begin=0):
 
 
 def machines_of(count=3, jobs=250, true=False):
-    """Return machines that begin at the same second and are about as busy for as long."""
+    """Return machines whose months begin at the same second and are about as busy and as long."""
     found = []
     for seed, processors in enumerate(SIZES[:count]):
         one = busy_jobs(jobs, processors, seed=seed)

@@ -15,7 +15,7 @@ MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 
 
 def result_of(run, generator, effect):
-    """Return a result in which strategies multiply turn-around times by `effect` in the mean, with noise by month."""
+    """Return a result in which strategies multiply turn-around times by `effect` on average, with noise by month."""
     rigid = generator.lognormal(10, 0.5, len(MONTHS))
     strategies = {}
     for name in [*strategy_names(Results(Options(), [run], [{}])), "gas-s3"]:
@@ -37,7 +37,7 @@ def result_of(run, generator, effect):
 
 
 def made_study(seed, effect, others=False):
-    """Return the study, with other terms if they are wanted."""
+    """Return the study, with other terms if given."""
     generator = np.random.default_rng(seed)
     options = Options(seeds=1, others=others)
     runs = malleate_runs(options, LOGS)

@@ -1,4 +1,4 @@
-"""Machines whose nodes are taken now and then, and an oracle that keeps each node second by second."""
+"""Machines whose nodes are taken at times, and an oracle that keeps each node second by second."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ HORIZON = 24
 
 @st.composite
 def machines(draw, most_nodes=4, most_units=4):
-    """Return nodes of some units, of which some are taken now and then, more than once over and in the past too."""
+    """Return nodes of some units, some of which are taken at times, also repeatedly and in the past."""
     now = draw(instants)
     capacity = draw(st.lists(st.integers(1, most_units), min_size=1, max_size=most_nodes))
     rows = draw(

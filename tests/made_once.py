@@ -1,4 +1,4 @@
-"""Folders that all workers of a run of pytest share, made by the first that needs them."""
+"""Folders that all workers of a pytest run share, made by the first that needs them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["made_once"]
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """Return a folder that is filled by the first worker that needs it; tests only read it."""
+    """Return a folder that the first worker that needs it fills; tests only read it."""
     base = factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     folder, made = base / f"once-{name}", base / f"once-{name}.made"

@@ -1,4 +1,4 @@
-"""Made-up outcomes of a backtest and classes of them."""
+"""Made-up outcomes of a backtest, and classes of them."""
 
 from dataclasses import replace
 

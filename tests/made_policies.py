@@ -1,4 +1,4 @@
-"""Policies as somebody else might write them: plug-ins (`install`) and files."""
+"""Policies as third parties might write them: plug-ins (`install`) and files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Leaving:
 
 
 def install(folder: Path, monkeypatch) -> None:
-    """Register policies as plug-ins, here and in processes started from here."""
+    """Register policies as plug-ins, in this process and in processes it starts."""
     site = folder / "policies"
     metadata = site / "made_policies-1.dist-info"
     metadata.mkdir(parents=True)

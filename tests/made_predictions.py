@@ -1,4 +1,4 @@
-"""Outcomes of the study of predictions as its runs return them, and options that are soon computed."""
+"""Outcomes of the study of predictions in the form of its runs, and options that are quick to compute."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def predicted(start, low, high, promise=1000, processors=10):
 
 
 def outcome(static, gas, predicting, best=1, watched=None):
-    """Return a run; without another time, nothing comes of watching."""
+    """Return a run; unless another time is given, watching changes nothing."""
     row = {"static": static, "gas": gas, "predicting": predicting, "best": best, "promised": gas, "user": 1}
     row |= {"watched": predicting if watched is None else watched, "changes": int(watched is not None)}
     row |= {"watched_by_plans": gas}
@@ -40,7 +40,7 @@ LOGS = [
 
 
 def made_study(seed, strength):
-    """Return the study; of strength 1 as is asked, of -1 the opposite, of 0 noise at the limits."""
+    """Return the study: at strength 1 the statements hold, at -1 their opposites, at 0 there is noise at the limits."""
     generator = np.random.default_rng(seed)
     calibrations, calibrated, choices, chosen = [], [], [], []
     for site, log in zip(SITES[:2], LOGS, strict=True):
@@ -75,7 +75,7 @@ def _outcomes(generator, strength, jobs=40):
 
 
 def _waits(run, actual, generator, strength):
-    """Errors are factors; those of gradient boosting are twice as large as those of Gas where nothing is so."""
+    """Errors are factors; at strength 0 those of gradient boosting are twice as large as those of Gas."""
     months = np.repeat(np.arange(len(MONTHS)), 40)
     scale = {"gas": 0.5 * np.exp(-strength), "boosting": 1.0, "mean": 0.5}[run.method]
     if run.method == "gas" and strength > 0:

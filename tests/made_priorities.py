@@ -6,7 +6,7 @@ from experiments.priorities.report import PERCENTS, Results, Share
 
 
 def made_study(seed, strength):
-    """Return the study; of strength 1 urgent jobs end sooner, the others later, of -1 the reverse, of 0 by chance."""
+    """Return the study: at strength 1 urgent jobs end sooner and the others later; -1 reverses it, 0 is chance."""
     return made_groups.made_study(
         Results, [Share(percent) for percent in PERCENTS], lambda share: 0.4, seed=seed, strength=-strength
     )

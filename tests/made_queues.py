@@ -1,4 +1,4 @@
-"""Long queues of many kinds, made up: who runs, who waits, how long each really takes, and who comes later."""
+"""Long made-up queues of many kinds: running and waiting jobs, their real run times, and later submissions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOUR, DAY = 3600, 86_400
 USERS = 30
 
 KINDS = ("shared", "memory", "gpus", "partitions", "tiers", "arrays", "reservation", "features", "arrivals")
-"""What a queue may be made of, besides whole nodes of one partition: any number of them together."""
+"""What a queue may contain besides whole nodes of one partition: any number of these together."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class LongQueue:
     Attributes
     ----------
     seconds
-        By number, how long each job takes; of an array, each of its tasks.
+        By number, how long each job takes; for an array, each of its tasks.
     later
-        Who is submitted later, and when.
+        Jobs that are submitted later, and when.
     """
 
     cluster: Cluster
@@ -36,7 +36,7 @@ class LongQueue:
 
 
 def _drawn(random: np.random.Generator, kinds: frozenset[str], number: int, most: int, cpus: int) -> dict[str, object]:
-    """Return what a job asks for: nodes as powers of two, or CPUs where nodes are shared."""
+    """Return what a job requests: a power of two of nodes, or CPUs where nodes are shared."""
     limit = 60 * int(np.exp(random.uniform(np.log(10), np.log(24 * 60))))
     size = 2 ** int(random.integers(0, max(int(np.log2(most)) - 2, 2)))
     fields: dict[str, object] = {"time_limit": limit, "user": f"u{int(random.integers(USERS))}"}
@@ -66,7 +66,7 @@ def _drawn(random: np.random.Generator, kinds: frozenset[str], number: int, most
 def long_queue(
     kinds: str = "", *, seed: int = 1, nodes: int = 1000, waiting: int = 2000, cpus: int = 64, version: str = MIDDLE
 ) -> LongQueue:
-    """Return a busy machine with a queue of some of `KINDS`, with commas between them."""
+    """Return a busy machine with a queue of some of `KINDS`, separated by commas."""
     random, there = np.random.default_rng(seed), frozenset(kinds.split(",")) - {""}
     names = tuple(f"n{number}" for number in range(nodes))
     features = [frozenset({"fast"} if number < nodes // 3 else {"slow"}) for number in range(nodes)]

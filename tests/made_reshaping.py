@@ -1,4 +1,4 @@
-"""A scheduler that lets waiting jobs be changed, whose queue a test writes as a story; joins as a plug-in."""
+"""A scheduler that allows changes to waiting jobs; a test writes its queue as a story. Joins as a plug-in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STORIES: dict[str, Story] = {}
 
 
 def install(folder: Path, monkeypatch) -> None:
-    """Make `Molding` a type of the configuration, here and in processes started from here."""
+    """Make `Molding` a type of the configuration, in this process and in processes it starts."""
     metadata = folder / "made_reshaping-1.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: made-reshaping\nVersion: 1\n")
@@ -38,13 +38,13 @@ class Story:
     Attributes
     ----------
     frames
-        What the job could get: instants, and processors free from then on.
+        What the job could get: instants, and the processors free from then on.
     late
-        By how many seconds the scheduler plans a size later than the frames say.
+        By size, how many seconds later than by the frames the scheduler plans it.
     lag
-        Seconds from a change to the plan that knows it.
+        Seconds from a change to the plan that reflects it.
     refusals
-        What asking for a size raises.
+        By size, the error that a request for it raises.
     """
 
     def __init__(self) -> None:
@@ -63,12 +63,12 @@ class Story:
     # what happens
 
     def at(self, instant: int, *actions: Callable[[], None]) -> None:
-        """Have something happen."""
+        """Have an event happen."""
         self.events += [(instant, action) for action in actions]
         self.events.sort(key=lambda event: event[0])
 
     def change(self, *frames: tuple[int, int]) -> None:
-        """Let the queue change; the plan follows."""
+        """Change the queue; the plan follows later."""
         self.frames = list(frames) or self.frames
         self.version += 1
         self.at(self.clock + self.lag, self.replan)
@@ -93,7 +93,7 @@ class Story:
         self.version += 1
 
     def fails(self, error: Exception | None) -> None:
-        """Let nobody answer, or again."""
+        """Have the scheduler stop answering, or answer again."""
         self.failure = error
 
     # what the program sees of the time

@@ -1,4 +1,4 @@
-"""Made-up results of the study of several supercomputers: what it says is so, is not, or nothing is."""
+"""Made-up results of the study of several supercomputers: its statements hold, their opposites do, or neither."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 
 
 def made_study(seed, strength):
-    """Return the study with two seeds; of strength 1 as is stated, of -1 the opposite, of 0 noise alone."""
+    """Return the study, two seeds: at strength 1 the statements hold, at -1 their opposites, at 0 there is noise."""
     generator = np.random.default_rng(seed)
     logs = [
         Found(Source(site.trace, site.trace, site.processors, "users", 0), site.trace, None, site.trace, Header())

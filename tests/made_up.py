@@ -12,7 +12,7 @@ NOW = 1_731_000_000
 
 
 def past_of(share: float, count: int = 50) -> Past:
-    """Return a past in which everybody used about this share of an hour."""
+    """Return a past in which all users used about this share of an hour."""
     one = np.ones(count, np.int64)
     submit = NOW - 90 * 86_400 + np.arange(count)
     run_time = (np.linspace(0.5, 1.5, count) * share * 3600).astype(np.int64)
@@ -20,7 +20,7 @@ def past_of(share: float, count: int = 50) -> Past:
 
 
 def busy_log(jobs: int, machine: int, *, seed: int, load: float = 0.9) -> Log:
-    """Return a log of the Lublin-Feitelson model, whose users ask for up to five times the run time."""
+    """Return a log of the Lublin-Feitelson model whose users request up to five times the run time."""
     generator = np.random.default_rng(seed)
     log = lublin.generate(jobs, machine, generator=generator, load=load)
     return log.with_columns(requested_time=uniform_factor(log.run_time, 5, generator))

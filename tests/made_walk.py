@@ -11,7 +11,7 @@ MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 
 
 def made_study(seed, strength):
-    """Return the study; of strength 1 the walk takes longer, of -1 it takes less, of 0 there is noise alone."""
+    """Return the study: at strength 1 the walk takes longer, at -1 it takes less, at 0 there is only noise."""
     generator = np.random.default_rng(seed)
     options = Options(seed, 1, 40, others=False)
     runs = [

@@ -1,4 +1,4 @@
-"""Made-up results of the study of walltimes: what the paper says is so, is not, or nothing is."""
+"""Made-up results of the study of walltimes: the paper's statements hold, their opposites do, or neither."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ MONTHS = [f"2001-{month:02}" for month in range(1, 13)]
 
 
 def made_study(seed, strength):
-    """Return the study; of strength 1 as the paper has it, of -1 the opposite, of 0 noise alone."""
+    """Return the study: at strength 1 the paper's statements hold, at -1 their opposites, at 0 there is only noise."""
     generator = np.random.default_rng(seed)
     runs = study_runs(Options(quick=True), LOGS)
     return Results(Options(quick=True), runs, [_result(run, generator, strength) for run in runs])
@@ -45,7 +45,7 @@ def _use(_, generator, strength):
 
 
 def _accuracy(run, generator, strength):
-    """The more a key says, the shorter the window and the nearer to p70, the better."""
+    """Accuracy is better with more in the key, a shorter window and a percentile nearer to p70."""
     cells = []
     for percentile in PERCENTILES:
         for floor in FLOORS:

@@ -1,4 +1,4 @@
-"""Answers and files as nobody should write them: mutants of good ones, each of a number, always the same."""
+"""Malformed answers and files: mutants of good ones, each reproducible by its number."""
 
 import copy
 import json
@@ -29,7 +29,7 @@ def chance_of(*names):
 
 
 def mutated(data, chance):
-    """Return a mutant of bytes; of JSON, mostly one that is JSON still."""
+    """Return a mutant of bytes; mutants of JSON are mostly still JSON."""
     if data[:2] in (b'{"', b"{\n", b"[{") and chance.random() < 0.6:
         with suppress(ValueError):
             return _structure(data, chance)

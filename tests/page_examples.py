@@ -1,20 +1,20 @@
-"""The examples of a page in Markdown: what they are, and how they are run as a reader would.
+"""The examples of a Markdown page: how they are recognised, and run as a reader would.
 
 A page is read from top to bottom in one folder:
 
 - a block with ``title="NAME"`` is a file of that name, saved there;
-- ``console``: each line that begins with ``$ `` is a command, which goes on after a backslash; the lines below it are
-  what it prints. A line ``...`` stands for any lines, ``…`` within a line for any text, and blanks do not count. A
-  command below which the first line begins with ``gas: `` is an error: it fails, and that is what it says;
-- ``python``: runs after those before it; a block ``text`` that follows it is what it prints. With
-  ``needs="Slurm"`` it is only compiled;
+- ``console``: each line that begins with ``$ `` is a command, continued after a backslash; the lines below it are its
+  output. A line ``...`` stands for any lines, ``…`` within a line for any text, and blanks do not count. A command
+  whose first line of output begins with ``gas: `` must fail with that message;
+- ``python``: runs after the blocks before it; a block ``text`` after it is its output. With ``needs="Slurm"`` it is
+  only compiled;
 - ``toml``: an application, or a configuration;
-- ``json``: an availability list, if it says so, and JSON in any case;
-- ``sh``: is not run; each command `gas` in it is checked against the options there are;
+- ``json``: an availability list if it is one by its keys, and JSON in any case;
+- ``sh``: is not run; the arguments of each `gas` command in it are checked;
 - ``ini``: a systemd unit.
 
-`gas serve ... &` on a page starts a real S³ on a free port, which takes the place of 8642 in all examples of the page;
-the examples after it find it ready, and it ends with the page.
+`gas serve ... &` on a page starts a real S³ on a free port, which replaces 8642 in all examples of the page; it is
+ready for the examples after it, and ends with the page.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 OPTIONAL = ("dask", "dask_jobqueue", "parsl", "psij", "snakemake")
-"""What the extra `workflows` brings: where it is not installed, the examples of a page end where they need it."""
+"""Modules of the extra `workflows`: if one is not installed, the examples of a page end where they need it."""
 SHELL_SIGNS = set("|&;<>()$`\\*?~#=!{}")
 PORT = "8642"
 
@@ -72,7 +72,7 @@ def blocks_of(page: str) -> list[Block]:
 
 
 def commands_of(block: str) -> list[tuple[str, list[str]]]:
-    """Return the commands of a console block, and the lines that are shown below each."""
+    """Return the commands of a console block with the lines shown below each."""
     found: list[tuple[str, list[str]]] = []
     lines = iter(block.splitlines())
     for line in lines:
@@ -88,7 +88,7 @@ def commands_of(block: str) -> list[tuple[str, list[str]]]:
 
 
 def differences(shown: list[str], printed: str) -> str:
-    """Return what a page shows and a command did not print; nothing if all is as shown."""
+    """Return how a page and the output of a command differ; nothing if they agree."""
     pattern = ""
     for line in shown:
         if line.strip() == "...":
@@ -104,7 +104,7 @@ def differences(shown: list[str], printed: str) -> str:
 
 @dataclass
 class Reader:
-    """Somebody who follows a page in a folder, with a home of their own."""
+    """A reader who follows a page in a folder, with a separate home."""
 
     folder: Path
     port: str = field(default_factory=lambda: str(free_port()))
@@ -140,7 +140,7 @@ class Reader:
         return f"http://127.0.0.1:{self.port}"
 
     def read(self, page: str) -> None:
-        """Do what a page says, from top to bottom."""
+        """Follow a page from top to bottom."""
         blocks = blocks_of(page)
         for number, block in enumerate(blocks):
             following = blocks[number + 1] if number + 1 < len(blocks) else None
@@ -150,7 +150,7 @@ class Reader:
                 raise AssertionError(f"line {block.line}: {error}") from None
 
     def follow(self, block: Block, following: Block | None) -> None:
-        """Do what a block says; the one that follows may be what it prints."""
+        """Follow a block; the next block may be its output."""
         if block.title is not None:
             path = self.folder / block.title
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ class Reader:
             check_unit(block.text)
 
     def type(self, command: str, shown: list[str]) -> None:
-        """Type a command and compare what it prints."""
+        """Run a command as typed, and compare its output."""
         command = command.replace(PORT, self.port)
         words = shlex.split(command, comments=True)
         if words[0] == "export" and len(words) == 2:
@@ -194,7 +194,7 @@ class Reader:
         assert not wrong, f"$ {command}\n{wrong}\n{done.stderr}"
 
     def shell(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Run a command; the program `gas` without a shell, where it needs none: that is started faster."""
+        """Run a command; `gas` without a shell if it needs none, since that starts faster."""
         words = shlex.split(command, comments=True)
         placeholders = r"\{\w+\}"  # no shell expands them
         plain = words[0] == "gas" and not SHELL_SIGNS & set(re.sub(placeholders, "", command))
@@ -210,7 +210,7 @@ class Reader:
         )
 
     def serve(self, options: list[str], shown: list[str]) -> None:
-        """Start S³, and wait until it says where it is."""
+        """Start S³, and wait until it prints its address."""
         if "--port" not in options:
             options = ["--port", self.port, *options]
         command = [sys.executable, "-m", "gas", "serve", *options]
@@ -228,7 +228,7 @@ class Reader:
             time.sleep(0.05)
 
     def run_python(self, text: str, shown: str | None) -> None:
-        """Run a block in the names of those before it, as a notebook does."""
+        """Run a block in the namespace of those before it, as a notebook does."""
         text = text.replace(PORT, self.port)
         known = set(sys.modules)
         printed = io.StringIO()
@@ -262,7 +262,7 @@ def free_port() -> int:
 
 
 def check_toml(text: str, folder: Path) -> None:
-    """Read an application or a configuration; a part of an application is completed by what it leaves out."""
+    """Read an application or a configuration; a partial application is completed first."""
     import tomllib
 
     from documents.fields import FieldError
@@ -290,7 +290,7 @@ def check_toml(text: str, folder: Path) -> None:
 
 
 def check_json(text: str) -> None:
-    """Read JSON, and an availability list as one."""
+    """Read JSON; an availability list also as one."""
     from gas.availability import SCHEMA, AvailabilityList
 
     document = json.loads(text)
@@ -299,7 +299,7 @@ def check_json(text: str) -> None:
 
 
 def check_shell(text: str) -> None:
-    """Have bash parse a script, and each command `gas` in it check its arguments and options."""
+    """Have bash parse a script, and check the arguments and options of each `gas` command in it."""
     parsed = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True)
     assert parsed.returncode == 0, parsed.stderr
     for line in text.replace("\\\n", " ").splitlines():
@@ -308,7 +308,7 @@ def check_shell(text: str) -> None:
 
 
 def gas_commands(line: str) -> list[list[str]]:
-    """Return the commands `gas` of a line of a script, each without the program and what follows it in a pipe."""
+    """Return the `gas` commands in a line of a script, each without the program and the rest of a pipe."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>()")
     lexer.whitespace_split = True
     found: list[list[str]] = []
@@ -350,7 +350,7 @@ def check_command(words: list[str]) -> None:
 
 
 def check_unit(text: str) -> None:
-    """Read a systemd unit: its sections, each setting once but for those that make lists."""
+    """Read a systemd unit: its sections, each setting once except those that form lists."""
     import configparser
 
     unit = configparser.ConfigParser(strict=False, interpolation=None)

@@ -1,4 +1,4 @@
-"""The site: built by one command from the pages that the terminal shows."""
+"""The site is built by one command from the pages that the terminal shows."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the manual says of commands is what their help says, though it is read without typer."""
+"""The manual describes commands as their help does, though it is read without typer."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ for group, commands in listed().items():
 
 @pytest.fixture(scope="module")
 def described():
-    """Commands by name, as a program reads them that has Python alone: neither typer nor numpy is found."""
+    """Commands by name, as read by a Python that finds neither typer nor numpy."""
     command = [sys.executable, "-I", "-S", "-c", READ, str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.stderr == ""

@@ -43,7 +43,7 @@ def test_the_page_of_the_program_lists_all_others():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The pages, written by Python alone."""
+    """The pages, written by plain Python."""
     folder = tmp_path_factory.mktemp("man") / "man1"
     command = [sys.executable, "-I", "-S", str(ROOT / "gas/manual/__main__.py"), str(folder), "1.2"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -68,7 +68,7 @@ def test_man_shows_every_page_without_a_warning(folder):
 
 @pytest.mark.thorough
 def test_a_wheel_brings_them(tmp_path):
-    """Built in this environment; in one of its own, nothing but hatchling would be there."""
+    """It is built in this environment; an isolated one would have nothing but hatchling."""
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path)]
     done = subprocess.run([*command, str(ROOT)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

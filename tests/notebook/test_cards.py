@@ -1,4 +1,4 @@
-"""What a notebook shows: a sentence, a picture and a table, with nothing of others' text at work in it."""
+"""What a notebook shows: a sentence, a picture and a table; text from elsewhere has no effect in it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Frames have a row for each thing; instants know their time zone."""
+"""Frames have a row for each item; instants have a time zone."""
 
 import builtins
 import re
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(find_spec("pandas") is None, reason="needs panda
 
 @pytest.fixture
 def pandas():
-    """Imported by the worker that runs such a test, and not by each that collects it."""
+    """Imported only by the worker that runs such a test, not by every worker that collects it."""
     import pandas
 
     return pandas

@@ -1,4 +1,4 @@
-"""The notebook of the examples runs as its users run it, in a kernel of its own, on a real S³."""
+"""The notebook of the examples runs as users run it, in a kernel of its own, on a real S³."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ NOTEBOOK = Path(__file__).parent.parent / "examples" / "gas.ipynb"
 
 @pytest.fixture
 def kernel(tmp_path, monkeypatch):
-    """The kernel ``python3`` is this Python, whatever else is installed, with its files in a folder of the test."""
+    """The kernel ``python3`` is this Python, whatever else is installed; its files are in a folder of the test."""
     spec = tmp_path / "share" / "kernels" / "python3"
     spec.mkdir(parents=True)
     argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]

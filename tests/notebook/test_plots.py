@@ -1,4 +1,4 @@
-"""Everything that is shown can be drawn, into a figure of its own or into given axes."""
+"""Everything that can be shown can be drawn, into a new figure or into given axes."""
 
 import re
 import sys

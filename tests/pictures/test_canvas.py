@@ -1,4 +1,4 @@
-"""What pictures of schedules share: names and lines of policies, and how a figure becomes a file."""
+"""What pictures of schedules share: names and lines of policies, and writing a figure to a file."""
 
 import re
 import sys

@@ -32,7 +32,7 @@ def machine(name, processors=100, kind="promise"):
 
 
 def svg_texts(path):
-    """Texts of a picture; the SVG writer draws letters as paths and leaves the text in a comment."""
+    """Texts of a picture; the SVG writer draws letters as paths and leaves the text in comments."""
     parser = ET.XMLParser(target=ET.TreeBuilder(insert_comments=True))
     root = ET.parse(path, parser).getroot()
     return [node.text.strip() for node in root.iter(ET.Comment)]

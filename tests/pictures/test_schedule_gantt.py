@@ -1,4 +1,4 @@
-"""A schedule as a Gantt chart: whose jobs have colours, which are marked, and which week is shown."""
+"""A schedule as a Gantt chart: which jobs are coloured, which are marked, and which week is shown."""
 
 from dataclasses import replace
 

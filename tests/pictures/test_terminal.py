@@ -30,7 +30,7 @@ def picture(availability=PAPER, width=20, height=8, colour=False, **options):
 
 
 def rows(text, height):
-    """Return the lines of the machine without what stands left of the axis."""
+    """Return the lines of the machine without the text left of the axis."""
     return [re.split("[┤│|+]", line, maxsplit=1)[1] for line in text.split("\n")[:height]]
 
 

@@ -1,4 +1,4 @@
-"""A policy in a process of its own: it gives the same schedule, and may end as it likes."""
+"""A policy in a separate process: it gives the same schedule, and may end in any way."""
 
 import pytest
 from made_policies import LEAVING

@@ -1,4 +1,4 @@
-"""Policies written in Python: what they see and when, whom they start, and what is said of those that err."""
+"""Policies written in Python: what they see and when, which jobs they start, and the messages about their errors."""
 
 import re
 import sys

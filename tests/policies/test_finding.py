@@ -1,4 +1,4 @@
-"""Policies by what a user names: those of Gas, plug-ins and files."""
+"""Policies by name: those of Gas, plug-ins and files."""
 
 import re
 
@@ -12,7 +12,7 @@ from gas.simulation.schedule import POLICIES
 
 @pytest.fixture
 def file(tmp_path):
-    """Write a file and return what names it."""
+    """Return a name for a policy written to a file."""
 
     def write(text, name="mine.py"):
         path = tmp_path / name
