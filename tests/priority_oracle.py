@@ -1,6 +1,6 @@
-"""Queues in an order of priority, simulated by hand: the oracle of the example policies.
+"""Queues in order of priority, simulated by hand: the oracle of the example policies.
 
-It shares nothing with the package nor with the examples. All is computed anew at each instant, in whole numbers.
+It shares nothing with the package or the examples. Everything is recomputed at each instant, in integers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 Row = tuple[int, int, int, int]
-"""Of a job: submit, processors, walltime, run time (at most the walltime)."""
+"""The columns of a job: submit, processors, walltime, run time (at most the walltime)."""
 
 
 def shortest(now: int, row: Row) -> Fraction:
@@ -24,7 +24,7 @@ def wfp(now: int, row: Row) -> Fraction:
 def starts_by_hand(
     machine: int, rows: Sequence[Row], priority: Callable[[int, Row], Fraction], *, backfilling: bool
 ) -> list[int]:
-    """Return the start of each of the rows, which are in the order of their submission."""
+    """Return the start of each row; rows are in order of submission."""
     start: dict[int, int] = {}
     waiting: list[int] = []
     running: list[int] = []
@@ -43,7 +43,7 @@ def starts_by_hand(
 
 
 def _start(now, machine, rows, priority, backfilling, waiting, running, start):
-    """Start jobs, one after the other, until none can."""
+    """Start jobs, one by one, until none can."""
     order = sorted(waiting, key=lambda i: (-priority(now, rows[i]), i))
 
     def free():
@@ -71,7 +71,7 @@ def _start(now, machine, rows, priority, backfilling, waiting, running, start):
 
 
 def _earliest(now, machine, wanted, held):
-    """Return when so many processors are free, if each that is held comes back at its end."""
+    """Return when this many processors are free, if all held ones return at their ends."""
     for instant in sorted({now, *(end for end, _ in held)}):
         if machine - sum(count for end, count in held if end > instant) >= wanted:
             return instant

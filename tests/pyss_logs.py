@@ -1,4 +1,4 @@
-"""Logs that pyss, the simulator of Feitelson's group, has scheduled: where they are, and how they are read.
+"""Logs scheduled by pyss, the simulator of Feitelson's group: where they are, and how they are read.
 
 They are not part of the repository. GAS_PYSS names their folder; it may also lie beside that of the real logs.
 """
@@ -20,7 +20,7 @@ def pyss_folder():
 
 
 def canonical(path, machine=None):
-    """Return (machine, ids, rows) of a log in the form that pyss was given.
+    """Return (machine, ids, rows) of a log in the form given to pyss.
 
     Without jobs that did not run; processors are the allocated ones where known, an unknown estimate is the run time,
     which is cut at the estimate; sorted by submission and id.

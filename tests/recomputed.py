@@ -1,7 +1,7 @@
-"""Verdicts computed again from tables of results alone, by formulas of textbooks and without the code of the studies.
+"""Verdicts recomputed from tables of results alone, by textbook formulas and without the code of the studies.
 
-A part of a statement is a value with its standard error and the number of months that it is from. A statement is that
-every part lies between two limits.
+A part of a statement is a value, its standard error, and its number of months. A statement says that every part lies
+between two limits.
 """
 
 import csv
@@ -21,7 +21,7 @@ FEWEST_MONTHS = 4
 
 
 class Rows(list):
-    """The rows of a CSV file; after the first time, those with the same texts in some columns are found at once."""
+    """The rows of a CSV file; repeated queries for the same texts in the same columns are answered at once."""
 
     def __init__(self, rows):
         super().__init__(rows)
@@ -36,7 +36,7 @@ class Rows(list):
 
 
 def table(study, tables, name):
-    """Return the rows of a table of a study as its CSV file has them."""
+    """Return the rows of a study's table as in its CSV file."""
     return Rows(csv.DictReader(io.StringIO(as_csv(tables[name].of(name, study).rows).decode())))
 
 
@@ -53,14 +53,14 @@ def chosen(rows, **columns):
 
 
 def mean(values):
-    """Return the mean of one value a month as a part."""
+    """Return, as a part, the mean of one value per month."""
     values = list(values)
     error = sqrt(sum((value - fmean(values)) ** 2 for value in values) / (len(values) - 1) / len(values))
     return fmean(values), error, len(values)
 
 
 def ratio(sums, bases):
-    """Return the ratio of two sums of which each has a value a month (Cochran's ratio estimate) as a part."""
+    """Return, as a part, the ratio of two sums with a value per month each (Cochran's ratio estimate)."""
     sums, bases = np.array(sums, float), np.array(bases, float)
     whole, count = sums.sum() / bases.sum(), len(sums)
     error = sqrt(((sums - whole * bases) ** 2).sum() / (count - 1) / count) / abs(bases.mean())
@@ -68,7 +68,7 @@ def ratio(sums, bases):
 
 
 def jackknife(whole, without):
-    """Return a statistic as a part, from its values without each of the months in turn."""
+    """Return a statistic as a part, given its values without each month in turn."""
     without = np.array(without, float)
     count = len(without)
     return whole, sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()), count
@@ -80,7 +80,7 @@ def by(part, factor, plus=0.0):
 
 
 def verdict(parts, low=-inf, high=inf, tried=1):
-    """Return what the statement gets that all parts, each the best of so many, are between two limits."""
+    """Return the verdict that all parts lie between two limits, each part being the best of `tried`."""
     parts = [part for part in parts if part is not None]
     found = []
     for value, error, months in parts:

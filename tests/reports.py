@@ -1,7 +1,7 @@
-"""What a worker reports of a test: once where it passed, in place of five messages.
+"""A worker's reports of a test: one if it passed, instead of five messages.
 
-pytest reports setup, call and teardown of each test, and xdist its begin and end as well. To write, send, read and
-handle five messages takes longer than most tests; a test that passed has nothing to say in the others.
+pytest reports setup, call and teardown of each test, and xdist its begin and end as well. Writing, sending, reading and
+handling five messages takes longer than most tests; for a test that passed, the other four say nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Once", "worth_reporting"]
 
 
 class Once:
-    """Runs the tests of a worker and reports of each what is worth it."""
+    """Runs the tests of a worker and sends only informative reports."""
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         for report in worth_reporting(runtestprotocol(item, log=False, nextitem=nextitem)):
@@ -24,7 +24,7 @@ class Once:
 
 
 def worth_reporting(reports: list[pytest.TestReport]) -> Iterator[pytest.TestReport]:
-    """Yield the reports of a test's phases: of one that passed throughout only the call, with what all of them took."""
+    """Yield the reports of a test's phases; if all passed, only the call's, with the total times."""
     call = next((one for one in reports if one.when == "call"), None)
     if call is None or any(one.outcome != "passed" for one in reports):
         yield from reports

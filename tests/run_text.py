@@ -1,4 +1,4 @@
-"""Run the text of a program, as `python -c` does: what `warm.RUN` names, for when nothing is forked."""
+"""Run the text of a program as `python -c` does: the script behind `warm.RUN` when nothing is forked."""
 
 import sys
 

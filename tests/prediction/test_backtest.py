@@ -1,4 +1,4 @@
-"""Backtests: what was known at a submission of a recorded log, what is predicted from it, and what came true."""
+"""Backtests: what was known at a submission of a recorded log, the prediction from it, and the real wait."""
 
 from dataclasses import replace
 from itertools import islice
@@ -16,7 +16,7 @@ from workloads import rigid_jobs
 
 
 def recorded_s3(jobs=600, seed=5):
-    """Return a log whose waits are those of S³, and jobs of users who overestimate."""
+    """Return a log of users who overestimate, with the waits of S³."""
     log = busy_log(jobs, 64, seed=seed)
     made = rigid_jobs(log)
     wait = np.full(len(log), -1.0)
@@ -68,7 +68,7 @@ def test_an_outcome_has_its_interval_around_its_median(outcomes):
 @pytest.mark.thorough(but=["2"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes, threads):
-    """All that is not known at an instant is made different: waits, run times, who comes and what they ask for."""
+    """All that is unknown at an instant is changed: waits, run times, later jobs and their requests."""
     busy = busy.with_columns(partition=np.arange(len(busy)) % 3)
     at = outcomes[len(outcomes) // 8].submitted
     start = busy.submit + busy.wait
@@ -108,7 +108,7 @@ def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan():
 
 @pytest.mark.thorough
 def test_what_a_simulation_cannot_know_is_learnt_from_past_waits():
-    """The machine is all but empty, and yet the scheduler lets large jobs wait for an hour."""
+    """The machine is almost empty, and yet the scheduler lets large jobs wait for an hour."""
     rows = [(400 * i, 3600 * (i % 2), 60, 600, 1 + 7 * (i % 2)) for i in range(200)]
     found = found_in(log_of(rows, machine=1000), samples=5)
     large = [one for one in found if one.wait][-20:]

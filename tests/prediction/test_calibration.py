@@ -52,7 +52,7 @@ def test_only_the_last_outcomes_count():
 @pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("factor", [0.2, 0.6, 1.0, 1.8, 4.0])
 def test_whatever_is_wrong_with_samples_nine_of_ten_intervals_hold_in_the_end(factor):
-    """Waits are exponential and predicted as shorter or longer than they are, with far too narrow samples or not."""
+    """Waits are exponential; their predictions are too short or too long, and some of the samples far too narrow."""
     generator = np.random.default_rng(3)
     known, inside, late = Calibration(), [], []
     for _ in range(2000):
@@ -96,7 +96,7 @@ def test_what_comes_after_the_latest_plan_makes_the_next_interval_reach_beyond_i
     st.lists(st.integers(-100, 30_000), max_size=30),
 )
 def test_an_end_is_where_its_level_says(starts, more, truth, before):
-    """What comes true at an end of an interval has the level of that end, within a second."""
+    """A start at an end of an interval has the level of that end, within a second."""
     predicted = samples(*starts)
     latest = int(predicted[-1]) + more
     known = Calibration(level_of(one, predicted, 0, latest) for one in before)

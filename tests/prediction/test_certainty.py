@@ -1,4 +1,4 @@
-"""How sure requests are to meet a deadline: whatever is predicted of them, and whatever came true."""
+"""How sure requests are to meet a deadline, for any predictions and any outcomes."""
 
 from itertools import pairwise
 
@@ -21,14 +21,14 @@ shares = st.floats(0.01, 0.99)
 
 @st.composite
 def outcomes(draw):
-    """What came true on a machine: nothing, a little, or enough, mostly late or not."""
+    """Outcomes on a machine: none, few or enough, mostly late or not."""
     levels = draw(st.lists(st.floats(0, 1.5), max_size=60))
     return [Outcome(place, kind, Level(one, one), True) for place, one in enumerate(levels) for kind in KINDS]
 
 
 @st.composite
 def corrected(draw):
-    """Requests to two machines, and what is predicted of them."""
+    """Requests to two machines, and their predictions."""
     ledgers = {name: Ledger(draw(outcomes())) for name in ("one", "two")}
     found = {}
     for size in range(1, draw(st.integers(1, 6)) + 1):
@@ -98,7 +98,7 @@ def test_prices_fall_with_certainty(found, seconds, share):
 
 @pytest.mark.thorough
 def test_of_predictions_that_are_right_as_many_come_true_as_is_said():
-    """Waits are predicted three times too short, which outcomes correct."""
+    """Predicted waits are three times too short, which outcomes correct."""
     generator = np.random.default_rng(1)
     ledger, met = Ledger(), []
     for place in range(3000):

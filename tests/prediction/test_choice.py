@@ -1,4 +1,4 @@
-"""Which request to make: a plan and forecasts in, a plan by forecasts out."""
+"""Which request to make: from a plan and forecasts, a plan by forecasts."""
 
 import dataclasses
 import re
@@ -29,7 +29,7 @@ def plan_of(*candidates):
 
 
 def forecast_of(plan, scheduler, starts):
-    """A forecast: for each processor count the starts in the samples, in seconds from now."""
+    """A forecast: the starts in the samples for each processor count, in seconds from now."""
     candidates = candidates_on(plan, scheduler)
     samples = np.array([starts[c.processors] for c in candidates], np.int64).T + NOW
     latest = np.array([c.start for c in candidates])
@@ -62,7 +62,7 @@ def test_the_plan_stays_as_the_planner_made_it():
 
 
 def test_who_fears_the_risk_takes_what_is_sure():
-    """In nine of ten samples the large one starts at once, in the tenth as late as promised."""
+    """In nine of ten samples the large one starts at once, in the tenth at its promised start."""
     plan = plan_of(SMALL, LARGE)
     starts = {4: [0] * 10, 8: [0] * 9 + [400]}
     assert chosen(plan, starts).best == LARGE
@@ -202,7 +202,7 @@ def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk():
 
 
 def test_who_wants_to_be_sure_takes_the_cheapest_that_is():
-    """Four processors finish after 500 s and use 2,000 of their seconds, eight use 1,200 and may be late."""
+    """Four processors finish after 500 s and use 2,000 processor seconds; eight use 1,200 and may be late."""
     plan = plan_of(SMALL, LARGE)
     starts = {4: [0] * 10, 8: [0] * 8 + [400] * 2}  # eight finish after 150 s eight times of ten, else after 550
     half = chosen(plan, starts, deadline=NOW + 500, sure=0.5)
@@ -275,7 +275,7 @@ def test_the_run_may_last_until_the_end_of_its_walltime():
 
 
 def test_what_was_late_so_far_is_not_sure():
-    """Nine of ten samples are in time; half of the last starts came after all samples of their predictions."""
+    """Nine of ten samples are in time; half of the last real starts came after all samples of their predictions."""
     estimate = dataclasses.replace(LARGE, kind="estimate")
     starts = {8: [1] * 9 + [800]}
     held = [Outcome(place, "within an hour", Level(0.4, 0.6), True) for place in range(200)]
@@ -292,7 +292,7 @@ def test_what_was_late_so_far_is_not_sure():
 
 
 def test_what_no_outcome_has_checked_does_not_win_over_what_is_checked_by_being_sure_of_itself():
-    """The other machine says that it starts at once in all samples; by its plan it starts after an hour."""
+    """In all samples, the other machine starts it at once; by that machine's plan it starts after an hour."""
     here, there = (Candidate(name, 8, 200, 150, NOW + 3600, "estimate") for name in ("s3", "new"))
     plan = plan_of(here, there)
     starts = {name: forecast_of(plan, name, {8: [at] * 10}) for name, at in (("s3", 300), ("new", 0))}

@@ -1,4 +1,4 @@
-"""Classes of jobs: for whom predictions were good, and what is beyond doubt."""
+"""Classes of jobs: for which ones predictions were good, and which differences are beyond doubt."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_a_class_whose_intervals_clearly_hold_too_seldom_is_named_and_others_are
 
 
 def test_what_may_be_chance_is_not_named():
-    """Of an afternoon all intervals fail, at other times none: 83% in all, and who knows of the next months."""
+    """On one afternoon all intervals fail, otherwise none: 83% hold in all, which says little about the next months."""
     outcomes = [outcome(i, 30, 30, inside=not 200 <= i < 300) for i in range(600)]
     everybody = found_in(queue_of(600), outcomes)["", "all"]
     assert everybody.held.mean == pytest.approx(5 / 6)
@@ -73,7 +73,7 @@ def test_gas_is_compared_with_the_best_baseline_job_by_job():
 
 
 def test_the_best_baseline_is_that_which_is_nearer_for_jobs_that_waited():
-    """Of jobs on an idle machine nearly any prediction is right."""
+    """For jobs on an idle machine nearly any prediction is right."""
     at_once = [outcome(i, 0, 0, similar=100, planned=0) for i in range(9)]
     assert best_baseline(at_once) == "planned"
     assert best_baseline([*at_once, outcome(9, 6000, 6000, similar=5000, planned=60_000)]) == "similar"

@@ -1,4 +1,4 @@
-"""Snapshots of what a scheduler tells of its jobs one by one."""
+"""Snapshots from a scheduler's information on its jobs one by one."""
 
 import pytest
 from hypothesis import given

@@ -10,7 +10,7 @@ HOUR = 3600
 
 
 def queue(waiting=3):
-    """Return a machine of 10 that is full for up to an hour, with jobs of the whole machine behind."""
+    """Return a machine of 10 processors that is full for up to an hour, with jobs of the whole machine queued."""
     count = 1 + waiting
     zero = np.zeros(count, np.int64)
     start = np.array([NOW - 60, *[UNPLANNED] * waiting])

@@ -1,4 +1,4 @@
-"""The forest: past waits are picked by what was seen."""
+"""The forest picks past waits by the features of their jobs."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ LEVELS = np.array([0.25, 0.5, 0.75])
 
 
 def past(count=600, noise=4, seed=1):
-    """Waits that are an hour where the first number is high and a minute elsewhere, and numbers that tell nothing."""
+    """Waits of an hour where the first feature is high and of a minute elsewhere; the other features tell nothing."""
     generator = np.random.default_rng(seed)
     seen = generator.random((count, 1 + noise)).astype(np.float32)
     return seen, np.where(seen[:, 0] > 0.5, 3600, 60) + generator.integers(0, 20, count)

@@ -1,4 +1,4 @@
-"""With the run times and the arrivals that really came, a forecast is what the simulation then does."""
+"""With the real run times and arrivals, a forecast equals the simulation that follows."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_machine_code_and_threads_change_nothing(seed):
 
 
 def test_some_of_many_candidates_are_followed_by_the_machine_code_that_follows_all():
-    """Columns that are picked out lie otherwise in memory: numba would compile anew, while the user waits again."""
+    """Selected columns have another memory layout: numba would compile anew, while the user waits again."""
     case = random_log(1, jobs=(20, 40))
     _, snapshot, run_times, arrivals = standing_at(case, len(case.rows) // 2)
     candidates = candidates_of(case)
@@ -130,7 +130,7 @@ def test_a_reservation_stays_where_it_is():
 
 
 def waiting_for_instants(seed):
-    """Return an S³ of 8 processors at second 0 some of whose jobs may not start at once, as such and as a snapshot."""
+    """Return an S³ of 8 processors at second 0, some of whose jobs have an earliest start, and its snapshot."""
     random = np.random.default_rng(seed)
     machine, rows = Machine(S3(8, 0)), []
     for _ in range(random.integers(1, 12)):

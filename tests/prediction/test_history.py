@@ -1,4 +1,4 @@
-"""A history is a log whose users have names; one that tells nothing says why."""
+"""A history is a log with named users; one that is of no use says why."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def at(now, machine=10):
 
 
 def made(**columns):
-    """Return a log of three jobs that are submitted an hour apart and run for half of their hour."""
+    """Return a log of three jobs, submitted an hour apart, that run for half of their hour."""
     known = {
         "submit": [0, HOUR, 2 * HOUR],
         "wait": [0, 0, 0],
@@ -97,7 +97,7 @@ def test_a_log_that_tells_nothing_says_why(log, told):
 
 
 def of_partitions():
-    """Return the history of six jobs, by turns in two partitions; those in the second waited."""
+    """Return the history of six jobs, alternating between two partitions; those in the second waited."""
     header = Header.of(
         [("Version", "2.2"), ("UnixStartTime", FIRST), ("TimeZoneString", "UTC"),
          ("Partition", "1 long"), ("Partition", "2 debug")]
@@ -121,7 +121,7 @@ def test_arrivals_are_those_of_the_partitions_that_compete():
 
 
 def test_waits_alike_are_those_of_the_same_partition_where_that_is_known():
-    """There are too few jobs to learn what the queue had to do with it."""
+    """There are too few jobs to learn the influence of the queue."""
     history, now = of_partitions(), at(FIRST + 24 * HOUR)
     numbers = history.queues()
     debug, long, any_queue = (Request(1, HOUR, 4, number) for number in (numbers["debug"], numbers["long"], -1))
@@ -149,7 +149,7 @@ def test_waits_alike_of_a_job_that_waits_already_are_those_of_jobs_that_waited_l
 
 @pytest.mark.parametrize("ready", [True, False])
 def test_waits_are_those_of_jobs_that_met_a_queue_like_it_once_there_are_enough(monkeypatch, ready):
-    """Jobs of 4 and of 7 processors are of like size, and waited differently."""
+    """Jobs of 4 and of 7 processors are of similar size, but waited differently."""
     monkeypatch.setattr("gas.prediction.history.learning_is_ready", lambda: ready)
     wait = HOUR * (np.arange(200) % 2)
     same = {"run_time": [60] * 200, "requested_time": [HOUR] * 200, "user": [4] * 200}

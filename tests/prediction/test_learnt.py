@@ -1,4 +1,4 @@
-"""Waits learnt from what the queue looked like."""
+"""Waits learnt from the state of the queue."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from workloads.header import Header
 
 
 def learnt(wait, size, every=400):
-    """Return what is learnt of jobs of such waits and sizes, one after the other on a large machine."""
+    """Return what is learnt from jobs with these waits and sizes, submitted one by one on a large machine."""
     count = len(wait)
     columns = {
         "submit": every * np.arange(count),
@@ -40,7 +40,7 @@ def test_nothing_is_learnt_before_enough_have_started():
 
 
 def surprising(count=1500, often=12, seed=0):
-    """Waits of seconds, and now and then of hours, of which nothing tells."""
+    """Waits of seconds, and at times of hours, that nothing foretells."""
     generator = np.random.default_rng(seed)
     return np.where(generator.random(count) < 1 / often, generator.integers(4000, 40000, count), 5)
 

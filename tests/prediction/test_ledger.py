@@ -1,4 +1,4 @@
-"""A ledger of predictions: what came true corrects what comes, and says how well the last intervals held."""
+"""A ledger of predictions: outcomes correct later predictions, and show how well the last intervals held."""
 
 import json
 
@@ -21,7 +21,7 @@ def waits(*seconds):
 
 
 def shown(ledger, now, simulated, latest, similar=()):
-    """What another prediction would be, in figures."""
+    """The figures of another prediction."""
     made = ledger.predict(now, waits(*simulated), latest, waits(*similar))
     return made.kind, made.waits.tolist(), made.low, made.high
 
@@ -31,7 +31,7 @@ def through_json(ledger):
 
 
 def live(ledger, habit, jobs, *, seed=0, now=0):
-    """Let jobs be predicted as exponential around an hour, and start by the habit; return whether intervals held."""
+    """Predict exponential waits of a mean hour; real ones are `habit` times as long. Return which intervals held."""
     generator = np.random.default_rng(seed)
     held = []
     for number in range(jobs):
@@ -141,7 +141,7 @@ def test_kinds_learn_apart():
 @pytest.mark.thorough
 @pytest.mark.parametrize("habit", [0.2, 5.0])
 def test_coverage_returns_within_a_hundred_starts_after_users_changed_their_habits(habit):
-    """Waits become a fifth, or five times, of what is predicted: intervals heal as outcomes come in."""
+    """Waits become a fifth, or five times, of the predicted ones: intervals recover as outcomes come in."""
     ledger = Ledger()
     _, now = live(ledger, 1.0, WINDOW)
     fresh = [through_json(ledger) for _ in range(6)]
@@ -222,7 +222,7 @@ def test_an_interval_is_wider_by_what_the_clock_of_its_scheduler_leaves_open():
 
 
 def test_of_a_prediction_made_before_the_clock_was_set_back_nothing_is_learnt():
-    """The job starts before it was predicted, so no interval could hold."""
+    """The job starts before its prediction, so no interval could hold."""
     ledger = Ledger()
     for who, start in (("set back", 10_000 - SET_BACK - 1), ("by a clock of its own", 10_000 - SET_BACK)):
         ledger.predicted(who, ledger.predict(10_000, waits(0, 5, 10), 60))
@@ -233,7 +233,7 @@ def test_of_a_prediction_made_before_the_clock_was_set_back_nothing_is_learnt():
 
 
 def test_what_was_noted_while_the_clock_was_far_ahead_is_forgotten():
-    """Its outcomes would be the last ones, and all later ones older, for years."""
+    """Its outcomes would count as the last, and all later ones as older, for years."""
     ledger, now = Ledger(), 10_000
     for who, at in (("now", now), ("later today", now + SET_AHEAD), ("in years", now + 10**8)):
         ledger.predicted(f"open {who}", ledger.predict(at, waits(0, 5, 10), 60))

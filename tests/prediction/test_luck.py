@@ -1,4 +1,4 @@
-"""Jobs of a user share their luck, by an amount that is learnt."""
+"""Jobs of a user share their luck, to a degree that is learnt."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_a_user_of_thousands_shares_luck_with_neighbours():
 
 
 def pairs(generator, count, user, kind):
-    """Return pairs of jobs of a kind, submitted at one instant, that share so much."""
+    """Return pairs of jobs of one kind, submitted at one instant, with this degree of shared luck."""
     half = generator.random(count) < 0.5
     shared = np.where(half, user + kind, user)
     one, own = generator.standard_normal((2, count))

@@ -1,4 +1,4 @@
-"""Starts in a given order: who may overtake whom."""
+"""Starts in a given order: which jobs may overtake which."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_the_order_decides_who_is_first():
 
 @pytest.mark.parametrize(("walltime", "easy"), [(90, 0), (91, 130)])
 def test_who_overtakes_must_not_delay_the_first_one_that_waits(walltime, easy):
-    """The first needs all 10, which walltimes free at 90; it starts at 30, when they really are, and runs for 100."""
+    """The first needs all 10: free by walltimes at 90, really at 30, when it starts; it then runs for 100."""
     queue = [(10, 100, 100), (2, walltime, 40)]
     assert start(queue, running=[(8, 30, 90)], free=2) == easy
     assert start(queue, running=[(8, 30, 90)], free=2, rule=GREEDY) == 0
@@ -49,7 +49,7 @@ def test_what_never_fits_starts_after_thirty_days():
 
 
 def plainly(queue, running, free, order, rule):
-    """Return the same with everybody looked at, at every instant: who runs, and when so many may be free."""
+    """Return the same by looking at every job, at every instant: which run, and when enough may be free."""
     runs, waits, now = [list(one) for one in running], list(order), 0
     for _ in range(300):
         tried, shadow, extra = (waits[:100] if free > 0 else []), None, 0

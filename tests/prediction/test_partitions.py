@@ -1,4 +1,4 @@
-"""Partitions that have processors of their own, by what was in use so far."""
+"""Partitions with processors of their own, inferred from past use."""
 
 import numpy as np
 from made_up import log_of
@@ -33,7 +33,7 @@ def test_room_is_known_from_what_started_before():
 
 
 def two_partitions(count=120):
-    """Return a log of a full partition of 8 processors, where each job waits for the one before, and an idle one."""
+    """Return a log of a full partition of 8 processors, where each job waits for the last one, and of an idle one."""
     full = [(100 * i, 50 * i, 150, 200, 8) for i in range(count)]
     idle = [(100 * i + 50, 0, 40, 200, 8) for i in range(count)]
     rows = [row for both in zip(full, idle, strict=True) for row in both]
@@ -65,7 +65,7 @@ def test_what_is_seen_of_others_is_of_the_partition_too():
 
 
 def test_starts_in_a_partition_are_not_predicted_from_the_queue_of_another():
-    """Simulated as one pool, the idle partition's jobs would wait behind the others, or these start in its room."""
+    """In one pool, the idle partition's jobs would wait behind the others, or the others start on its processors."""
     queue = two_partitions()
     outcomes = list(backtest(queue, queue.places(60), samples=5))
     idle = [one for one in outcomes if one.wait == 0]

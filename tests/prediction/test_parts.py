@@ -7,7 +7,7 @@ from gas.prediction.parts import in_parts, in_turn
 
 
 def test_a_long_forecast_can_be_interrupted():
-    """Between two slices: what has been computed is dropped, and nobody goes on."""
+    """Between two slices: the computed part is dropped, and the computation ends."""
     begun = []
 
     def some(rows):

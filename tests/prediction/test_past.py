@@ -35,7 +35,7 @@ def made(seed, count=400, days=70):
 
 
 def shuffled_after(columns, now, seed):
-    """Return a log in which all is different that nobody can know at an instant."""
+    """Return a log that differs in all that is unknown at an instant."""
     random = np.random.default_rng(seed)
     other = {name: column.copy() for name, column in columns.items()}
     later = np.flatnonzero(columns["submit"] > now)
@@ -147,7 +147,7 @@ def test_a_log_is_read_with_what_its_header_says_second_0_is():
 
 
 def test_jobs_without_a_walltime_are_left_out():
-    """Their run times stand in for it elsewhere, which nobody knew while they ran."""
+    """Elsewhere their run times replace it, which were unknown while they ran."""
     log = Log.from_columns(
         {"submit": [0, 100], "wait": [0, 0], "run_time": [30, 10], "allocated_processors": [4, 4],
          "requested_time": [-1, 60], "user": [1, 2]},

@@ -19,7 +19,7 @@ NOW = FIRST + 300 * EVERY
 
 
 def past(wait, size, queue=None):
-    """Jobs of such waits and sizes, one every few minutes until now, on 1,000 processors."""
+    """Jobs with these waits and sizes, one every few minutes until now, on 1,000 processors."""
     count = len(wait)
     columns = {
         "submit": EVERY * np.arange(count), "wait": wait, "run_time": np.full(count, 60), "user": np.zeros(count),
@@ -31,7 +31,7 @@ def past(wait, size, queue=None):
 
 
 def standing(*jobs, queue=None, now=NOW):
-    """Of each job: processors, whether it runs, and for how long it has waited or run."""
+    """Jobs of (processors, whether it runs, seconds that it has waited or run)."""
     sizes, runs, since = (np.array(one) for one in zip(*jobs, strict=True)) if jobs else (np.zeros(0, np.int64),) * 3
     count, runs = len(sizes), runs.astype(np.bool_)
     return Snapshot(
@@ -54,7 +54,7 @@ def test_a_large_request_waits_as_large_jobs_did():
 
 
 def test_a_request_waits_as_those_did_that_met_a_queue_as_long():
-    """Every fifty jobs ten come at once: each of these waits as long as those before it take."""
+    """Every fifty jobs, ten are submitted at once: each waits until those before it have run."""
     rank = np.where(np.arange(300) % 50 < 10, np.arange(300) % 50, 0)
     columns = {"submit": EVERY * (np.arange(300) - rank), "wait": 600 * rank}
     log = past(600 * rank, np.full(300, 800)).with_columns(**columns)
@@ -74,7 +74,7 @@ def test_nothing_is_learnt_from_too_few_and_requests_do_not_see_each_other():
 
 
 def test_a_job_that_has_waited_waits_on_as_those_did_that_waited_longer():
-    """Half of all jobs, of which nothing tells, wait for two hours; the others start at once."""
+    """Half of all jobs wait for two hours, which nothing foretells; the others start at once."""
     log = past(2 * HOUR * np.random.default_rng(1).integers(0, 2, 300), np.full(300, 2))
     asked = [Request(2, 600, 0, -1, NOW - age) for age in (0, HOUR, 3 * HOUR)]
     new, waits, longest = waits_now(log, standing(), asked)
@@ -96,7 +96,7 @@ def test_who_stands_in_other_queues_is_not_seen_nor_what_was_submitted_later():
 
 
 def test_a_job_that_runs_has_waited_and_teaches():
-    """One has ended, which started at once; those that run have waited for hours."""
+    """One job has ended and had started at once; those that run had waited for hours."""
     log, running = past([0], [2]), standing(*[(2, True, 5)] * 100)
     waited = replace(running, submit=running.submit - 5 * HOUR)
     assert [middles(log, one, Request(2, 600, 0, -1))[0] for one in (running, waited)] == [0, 5 * HOUR]

@@ -1,4 +1,4 @@
-"""What is seen of a queue at a submission: counted by hand, and nothing of it from later."""
+"""The visible state of a queue at a submission: counted by hand, and without anything later."""
 
 import numpy as np
 import pytest

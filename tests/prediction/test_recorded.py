@@ -1,4 +1,4 @@
-"""Recorded queues: who ran and who waited at an instant of a log."""
+"""Recorded queues: which jobs ran and which waited at an instant of a log."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_a_machine_has_as_many_processors_as_the_log_says_are_in_use():
 
 
 def test_for_how_long_more_processors_are_in_use_than_the_machine_has():
-    """Three jobs of four: the second from half of the first on, the third when both have ended."""
+    """Three jobs of four processors: the second begins halfway through the first, the third when both have ended."""
     log = log_of([(0, 0, 100, 100, 4), (50, 0, 50, 100, 4), (100, 0, 100, 100, 4)])
     assert RecordedQueue(log, 8).overfull() == (0.0, 8)
     assert RecordedQueue(log, 4).overfull() == (0.25, 8)
@@ -48,7 +48,7 @@ def test_jobs_without_wait_or_run_time_are_left_out_and_counted():
 
 
 def test_a_job_that_was_cancelled_while_it_waited_has_no_start_to_compare_with():
-    """Some logs have a run time of 0 for it, and as its wait the time until then."""
+    """For it, some logs have a run time of 0 and the time until its cancellation as its wait."""
     log = log_of([(0, 0, 5, 10, 1), (1, 50, 0, 10, 1), (2, 0, 0, 10, 1)]).with_columns(status=[1, 5, 0])
     queue = RecordedQueue(log)
     assert (queue.rows.tolist(), queue.left_out) == ([0, 2], 1)

@@ -1,4 +1,4 @@
-"""A waiting job in other shapes, in its place of the queue: when it would start there, and whether that is worth it."""
+"""A waiting job in other shapes, at its place in the queue: when it would start, and whether a change is worth it."""
 
 import math
 
@@ -29,7 +29,7 @@ def snapshot(*jobs, machine=8):
 
 
 def standing(late=3600, *, threshold=0.05, least=60):
-    """What is planned of a job of 8 processors that starts when all is free, later than any smaller shape."""
+    """Plan for a job of 8 processors that starts when all are free, later than any smaller shape."""
     listed = AvailabilityList.of([NOW, late], [4, 16], scheduler="s3", kind="promise")
     return reshaping(APP, listed, 8, 300, expected=late, threshold=threshold, least=least)
 
@@ -55,7 +55,7 @@ def test_a_shape_too_long_for_its_hole_is_planned_after_all_others_and_likely_st
 
 
 def test_one_that_comes_first_in_the_queue_is_moved_up_before_the_others():
-    """Both fit where the running job may end early; by its place, the job gets it."""
+    """Either of the two fits if the running job ends early; the job gets the slot if it is first in the queue."""
     rest = snapshot((8, 1000, 900, True), (8, 100, 1900, False))
     for place, start in ((1, 1051), (2, 1151)):
         _, starts = starts_in_place(rest, place, [(8, 100)], np.array([[151, 100]]), machine_code=False)
@@ -91,7 +91,7 @@ def test_it_starts_between_now_and_the_slot_that_it_would_be_promised(runs, size
 
 
 def choice(gains, *, risk=None, threshold=0.0, least=60, start=2000):
-    """Decide on a job and one other shape that gains so many seconds in each sample."""
+    """Decide on a job and one other shape that gains these seconds in the samples."""
     found = standing(start, threshold=threshold, least=least)
     other = next(one for one in found.plan.candidates if one.processors == 4)
     gains = np.array(gains, np.int64)

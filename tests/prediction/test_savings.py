@@ -1,4 +1,4 @@
-"""What choosing by predictions would have saved: sizes of recorded jobs, and a replay of what became of each."""
+"""What choosing by predictions would have saved: sizes of recorded jobs, and a replay with each."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from workloads import apply_overrun, rigid_jobs
 
 @pytest.fixture(scope="module")
 def busy():
-    """A log whose waits are those of S³."""
+    """A log with the waits of S³."""
     log = busy_log(400, 64, seed=5)
     made = rigid_jobs(log)
     wait = np.full(len(log), -1.0)
@@ -28,7 +28,7 @@ def test_only_jobs_that_met_a_queue_choose_and_not_too_many(busy):
 
 
 def test_where_the_scheduler_is_the_one_that_is_simulated_the_replay_is_what_happened(busy):
-    """Exactly so where those that come later cannot delay a job, as under S³."""
+    """Exactly so if later jobs cannot delay a job, as under S³."""
     made = apply_overrun(rigid_jobs(busy))
     start = simulate(made, "s3").start
     queue = RecordedQueue(busy)
@@ -55,7 +55,7 @@ def test_a_job_of_one_processor_or_of_the_whole_machine_has_no_half_or_double():
 
 
 def test_a_choice_knows_nothing_of_what_comes_later(busy):
-    """The replay does: what becomes of a choice may change, the choice may not."""
+    """The replay does: the outcome of a choice may change, the choice may not."""
     places = places_of_choices(RecordedQueue(busy), RecordedQueue(busy).places(None))[:41]
     at = int(busy.submit[places[-1]])
     start, later = busy.submit + busy.wait, busy.submit > at

@@ -1,4 +1,4 @@
-"""Waits of similar jobs, as they were known at an instant."""
+"""Waits of similar jobs, as known at an instant."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A Slurm's queue run forward: candidates start where and when its schedulers start them, in each sample."""
+"""A Slurm queue simulated forward: in each sample candidates start where and when its schedulers start them."""
 
 from dataclasses import replace
 from itertools import count
@@ -21,7 +21,7 @@ HOUR = 3600
 
 
 def past(share=0.5, *, jobs=100, arrivals=False, cpus=4, user=-1):
-    """Return the past of jobs of an hour that used a share of it; they came weekly hours ago, or every hour."""
+    """Return past jobs that used a share of their hour; they were submitted long ago, or every hour until now."""
     every = HOUR if arrivals else 100 * 86_400
     submit = NOW - every * np.arange(jobs, 0, -1)
     walltime, run_time = np.full(jobs, HOUR), np.full(jobs, int(share * HOUR))
@@ -35,7 +35,7 @@ def candidate(cpus=8, minutes=10, **fields):
 
 
 def starts(made, *candidates, samples=8, of=None, **options):
-    """Return the starts of candidates from now on: a row for each sample."""
+    """Return the starts of candidates in seconds from now: a row for each sample."""
     queue = Queue(made, candidates)
     zeros = [NOW] * len(candidates)
     found, _ = queue.forecast(of or past(), [60] * len(candidates), zeros, {}, samples=samples, **options)
@@ -43,12 +43,12 @@ def starts(made, *candidates, samples=8, of=None, **options):
 
 
 def hour_long(id, *nodes, since=60, **fields):
-    """Return a job that runs for an hour, by its limit."""
+    """Return a running job with a time limit of an hour."""
     return replace(running(id, *nodes, end=HOUR - since, time_limit=HOUR, **fields), start=NOW - since)
 
 
 def test_a_candidate_starts_when_who_runs_ends_as_those_before_it_did():
-    """It asked for an hour, and all jobs of an hour used half of it; the past counts for 100 of 108 draws."""
+    """It requested an hour, and all such jobs used half of it; the past counts for 100 of 108 draws."""
     found = starts(cluster(hour_long(1, "n0", "n1", cpus=8)), candidate(), samples=50)
     assert np.median(found) == HOUR // 2 - 60
     assert (found >= 1).all()
@@ -69,7 +69,7 @@ def test_it_waits_for_those_before_it_and_not_for_those_behind():
 
 
 def test_candidates_are_placed_on_nodes_and_gpus_as_slurm_places_them():
-    """There are four GPUs on each of two nodes, of which one is busy; and two nodes without any."""
+    """Two nodes have four GPUs each, and one of these is busy; two nodes have none."""
     busy = hour_long(1, "n0", cpus=4, gres_per_node=(Gres("gpu", "a100", 4),))
     one, two = (candidate(1, least_nodes=n, most_nodes=n, tasks_asked=n, gres_per_node=(Gres("gpu", "a100", 4),))
                 for n in (1, 2))  # fmt: skip
@@ -96,7 +96,7 @@ def test_of_many_candidates_the_best_are_followed_by_themselves():
 
 
 def test_who_comes_later_stands_in_the_way_of_a_large_candidate_only_as_slurm_lets_it():
-    """They come behind it: by themselves they would go on for ever, but it has its place."""
+    """They are queued behind it: without its planned place they would delay it for ever."""
     made = cluster(hour_long(1, "n0", cpus=4))
     found = starts(made, candidate(8, 60), of=past(arrivals=True), samples=10)
     assert (found <= HOUR).all()
@@ -119,7 +119,7 @@ def test_fewer_samples_in_the_time_there_is_are_said():
 
 @pytest.mark.parametrize("candidates", [1, 5])
 def test_where_no_sample_is_done_in_time_nothing_is_predicted(monkeypatch, candidates):
-    """A sample one pass at a time is given up in its midst: the wait is limited, however long the queue is."""
+    """A sample that goes pass by pass is given up midway: the time is limited, however long the queue is."""
     monkeypatch.setattr("gas.prediction.slurm.outside", lambda begin: "everything")
     made = cluster(hour_long(1, "n0", "n1", cpus=8), *(job(2 + number, 8, 60, priority=9) for number in range(20)))
     queue, planned = Queue(made, (candidate(),) * candidates), [NOW + HOUR] * candidates
@@ -149,7 +149,7 @@ def test_from_fewer_than_ten_samples_in_time_nothing_is_predicted(candidates):
 
 @pytest.fixture
 def cold(monkeypatch):
-    """A machine on which nothing is compiled; return what is done about it: with a clock on which that takes a day."""
+    """A machine without compiled code; return the calls made about it, on a clock by which compiling takes a day."""
     did, clock = [], [0.0]
 
     def compile_ahead():
@@ -228,7 +228,7 @@ def test_a_queue_in_which_nothing_happens_any_more_is_not_followed_for_days(monk
 @pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("candidates", [1, 5])
 def test_the_kernel_and_the_schedulers_one_pass_at_a_time_give_the_same_samples(monkeypatch, candidates):
-    """Also of arrays, of which several tasks share a run time, and where CPUs are taken by jobs that are not shown."""
+    """Also for arrays, whose tasks may share a run time, and for CPUs taken by jobs that are not shown."""
     many = job(3, 1, tasks=Tasks((range(3),)), array=3)
     made = cluster(hour_long(1, "n0", cpus=4), job(2, 8, 60), many, nodes=3, others_visible=False)
     nodes = (*made.nodes[:2], replace(made.nodes[2], allocated=3))

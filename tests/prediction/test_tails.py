@@ -1,4 +1,4 @@
-"""Where intervals end, by what came true."""
+"""The ends of intervals, by past outcomes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""All candidates in one simulation a sample: about when each starts."""
+"""All candidates in one simulation per sample: their approximate starts."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_all_candidates_of_a_long_queue_are_followed_at_once(every):
 
 
 def a_queue(*, size=8, running=((8, 100),), waiting=()):
-    """Return a snapshot at second 0: (processors, walltime) of jobs that have just started, and of those that wait."""
+    """Return a snapshot at second 0: (processors, walltime) of jobs that have just started, and of waiting ones."""
     jobs = np.array([*running, *waiting], np.int64).reshape(-1, 2)
     runs = np.arange(len(jobs)) < len(running)
     return Snapshot(0, size, jobs[:, 0], jobs[:, 1], np.where(runs, 0, 2**62), runs, np.full(len(jobs), -1))

@@ -14,7 +14,7 @@ HOUR, DAY = 3600, 86_400
 
 
 def jobs(*rows, machine=64, now=0, **columns):
-    """Return a snapshot of jobs of one processor: (user, walltime, seconds that it has run or None)."""
+    """Return a snapshot of one-processor jobs: (user, walltime, elapsed seconds or None if waiting)."""
     running = np.array([elapsed is not None for _, _, elapsed in rows])
     return Snapshot(
         now=now,
@@ -29,7 +29,7 @@ def jobs(*rows, machine=64, now=0, **columns):
 
 
 def ended(*lives, apart=DAY):
-    """Return jobs of (user, walltime, run time, how many of them, name if any), one a day, each before the next."""
+    """Return jobs of (user, walltime, run time, count, name if any), one a day, each ending before the next."""
     rows = [(life[0], life[4] if len(life) > 4 else -1, *life[1:3]) for life in lives for _ in range(life[3])]
     user, name, walltime, run_time = np.array(rows, np.int64).reshape(-1, 4).T
     submit = -apart * np.arange(len(rows), 0, -1)
@@ -37,7 +37,7 @@ def ended(*lives, apart=DAY):
 
 
 def taught(*lives):
-    """Return what is known after jobs of (user, walltime, run time, how many of them)."""
+    """Return what is known after jobs of (user, walltime, run time, count)."""
     usage = Usage(ended(*lives))
     usage.learn(DAY)
     return usage
@@ -160,7 +160,7 @@ def test_how_much_luck_is_shared_is_learnt_from_jobs_that_waited_or_ran_together
 
 
 def random_lives(seed, count=200):
-    """Return jobs of which many end at the same instants."""
+    """Return jobs many of which end at the same instants."""
     random = np.random.default_rng(seed)
     submit = np.sort(random.integers(0, 50, count)) * 600
     walltime, run_time = random.choice([600, 3600, 7200], count), random.integers(0, 12, count) * 600

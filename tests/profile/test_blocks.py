@@ -202,7 +202,7 @@ def test_what_was_given_back_since_is_summed_up_by_its_most_free_processors_and_
 
 
 def damaged(damage):
-    """Return blocks of some rows, `damage` done to them: it is told where the words of one in the middle begin."""
+    """Return some rows of blocks after `damage`, which is told where the words of a block in the middle begin."""
     both, _ = crowded(5, jobs=400)
     for held in both.held[::5]:
         both.let_go(held)

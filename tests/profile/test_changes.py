@@ -1,4 +1,4 @@
-"""Changes of the profile in blocks: what is taken, given back and forgotten is so in plain arrays too."""
+"""Changes of the profile in blocks: taking, giving back and forgetting agree with plain arrays."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def blocks_in(both):
 
 
 def change_at_random(seed, form, span, steps):
-    """Take, give back and forget in both, compared after each step; return the most blocks that there were."""
+    """Take, give back and forget in both, compared after each step; return the largest number of blocks."""
     random = np.random.default_rng(seed)
     both = Both(MACHINE, int(random.choice([0, -100, TODAY])), form=form, walltime=int(random.choice([1, 60, 9000])))
     blocks = 0

@@ -34,7 +34,7 @@ def seconds_of(starts, free, until):
 
 
 def first_second(starts, free, processors, walltime, not_before):
-    """Return the earliest fit by looking at each second, `NEVER` if there is none."""
+    """Return the earliest fit by looking at each second; `NEVER` if there is none."""
     first, last = max(not_before, starts[0]), max(not_before, starts[-1])
     by_second = seconds_of(starts, free, last + walltime + 1)
     for start in range(first, last + 1):
@@ -112,7 +112,7 @@ def test_what_the_last_frame_cannot_hold_never_fits_unless_before():
 
 
 def long_list(seed, count, shape):
-    """Return sorted starts and free processors of a list so long that the one pass looks back on its way."""
+    """Return sorted starts and free processors of a list so long that the single pass looks back on its way."""
     random = np.random.default_rng(seed)
     now = int(random.choice([0, TODAY]))
     starts = now + np.concatenate([[0], np.cumsum(random.integers(1, 30, count - 1))])

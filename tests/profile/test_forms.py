@@ -1,4 +1,4 @@
-"""One contract: every form of the profile, asked and changed alike, beside free processors kept second by second."""
+"""One contract: every form of the profile, with the same queries and changes, against free processors per second."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ class InBlocks(Flat):
 
 
 class AsGaps(Flat):
-    """The gaps of one node, on which processors are as good as each other; made anew at each change."""
+    """The gaps of one node, whose processors are interchangeable; rebuilt at each change."""
 
     def __init__(self, processors, now, form):
         self.of, self.capacity, self.now, self.spans = form, np.array([processors], np.int64), now, []
@@ -99,10 +99,10 @@ class AsGaps(Flat):
 
 
 class Contract(RuleBasedStateMachine):
-    """Take, give back, forget and search, beside a dictionary of free processors by second."""
+    """Take, give back, forget and search, compared with a dictionary of free processors by second."""
 
     made = None
-    """What makes the form that is tested."""
+    """Makes the form that is tested."""
 
     @initialize(now=st.sampled_from([0, TODAY]))
     def begin(self, now):

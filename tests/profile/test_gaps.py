@@ -1,4 +1,4 @@
-"""Gaps of nodes: the start found is what trying every second finds, since a job keeps its nodes."""
+"""Gaps of nodes: the start found is that of trying every second, since a job keeps its nodes."""
 
 import numpy as np
 from hypothesis import given
@@ -32,7 +32,7 @@ def test_compiled_and_plain_say_the_same(machine, wanted):
 
 
 def test_a_job_cannot_move_between_nodes():
-    """One node is free until 10, the other from 10 on: one unit is always free, but no job of 11 s can have it now."""
+    """One node is free until 10, the other from 10 on: one unit is always free, but no job of 11 s fits now."""
     machine = NodeAvailability(
         "two", "estimate", 0, "1", np.array([1, 1]), Spans.of([(0, 10, 100, 1), (1, 0, 10, 1), (1, 30, 100, 1)])
     )

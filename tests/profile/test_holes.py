@@ -1,4 +1,4 @@
-"""Holes: searches in blocks, whose records of holes are stale in every way, beside the same searches in two arrays."""
+"""Holes: searches in blocks with arbitrarily stale records of holes, against the same searches in two arrays."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ forms = pytest.mark.parametrize("form", FORMS)
 
 @pytest.fixture(params=["whole-blocks", "records-always-asked", "small-blocks", "small-blocks-read"])
 def size(request, monkeypatch):
-    """How many frames a block holds, and whether few blocks are read rather than asked for their holes."""
+    """How many frames a block holds, and whether few blocks are read directly or by their holes."""
     if request.param == "records-always-asked":
         monkeypatch.setattr(module, "_FEW", 0)
     elif request.param != "whole-blocks":
@@ -31,7 +31,7 @@ def size(request, monkeypatch):
 
 
 def some_instant(random, both, span):
-    """Return one anywhere: before the beginning, in it, after all frames, or just where a frame begins."""
+    """Return any instant: before the beginning, in it, after all frames, or just where a frame begins."""
     if random.random() < 0.3:
         return int(random.choice(both.flat.starts[: both.flat.used[0]])) + int(random.integers(-1, 2))
     return both.begin + int(random.integers(-span // 4, 2 * span))
@@ -164,9 +164,9 @@ def test_the_last_instant_before_an_end_counts(size):
 
 
 class Waiting:
-    """Jobs in submission order on a profile, who are asked in turn, as `promote` does, if they can start earlier.
+    """Jobs in submission order on a profile, each asked in turn, as in `promote`, whether it can start earlier.
 
-    What each is told, is compared with taking it out of the profile and putting it back.
+    Each answer is compared with taking the job out of the profile and putting it back.
     """
 
     def __init__(self, seed, *, form="plain", jobs=12, span=120, longest=30, hint=25, processors=MACHINE):

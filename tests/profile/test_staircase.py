@@ -1,4 +1,4 @@
-"""Lengths of holes by block, and staircases: bounds that are never too low, beside a walk along all frames."""
+"""Lengths of holes by block, and staircases: bounds that are never too low, against a walk along all frames."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def small_blocks(monkeypatch):
 
 
 def busy(seed, changes=120):
-    """Return a profile of several blocks in which jobs have been held and let go."""
+    """Return a profile of several blocks in which jobs have been placed and removed."""
     random = np.random.default_rng(seed)
     both = Both(MACHINE, 0)
     for _ in range(changes):
@@ -54,7 +54,7 @@ def frames_of(both, k):
 
 
 def holes(both, processors):
-    """Return the spans in which so many processors stay free, by a walk along all frames."""
+    """Return the spans in which this many processors stay free, by a walk along all frames."""
     found = []
     starts, free = both.frames_in_blocks()
     for start, end, there in zip(starts, [*starts[1:], NEVER], free, strict=True):
@@ -67,7 +67,7 @@ def holes(both, processors):
 
 
 def longest_across(both, k, processors):
-    """Return how long the longest hole is of those that cross a block."""
+    """Return the length of the longest hole that crosses a block."""
     begin = word(both, k, BEGINS)
     end = word(both, k + 1, BEGINS) if k + 1 < count_of(both) else NEVER
     return max((b - a for a, b in holes(both, processors) if a < end and b > begin), default=0)
@@ -89,7 +89,7 @@ def test_a_measured_block_has_the_length_of_its_longest_hole(seed):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("bound", [any_hole, lambda blocks, k, level: new_hole(blocks, k, level, NEVER_LOOKED)])
 def test_of_the_blocks_that_a_hole_crosses_one_has_its_length_as_bound_at_least(seed, bound):
-    """It is the one in which the hole grew last: others may have been measured before that."""
+    """It is the block in which the hole grew last: others may have been measured before."""
     both, random = busy(seed), np.random.default_rng(seed)
     enough = int(both.blocks.numbers[ENOUGH])
     for _ in range(20):

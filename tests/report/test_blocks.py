@@ -1,4 +1,4 @@
-"""What a report consists of."""
+"""The blocks of a report."""
 
 import pytest
 from made_report import REPORT

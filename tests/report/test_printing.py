@@ -1,4 +1,4 @@
-"""Pages as PDF: printed by a real browser where there is one, and a sentence says why there is none otherwise."""
+"""Pages as PDF: printed by a real browser if there is one; otherwise a sentence says why there is none."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Reports as HTML that needs nothing else and as Markdown, and written into a folder."""
+"""Reports as self-contained HTML and as Markdown, written into a folder."""
 
 import base64
 import re
@@ -18,7 +18,7 @@ from gas.report.rendering import html, markdown, template, write
 
 
 class Page(HTMLParser):
-    """Tags, what they refer to, and text."""
+    """Tags, their references, and text."""
 
     def __init__(self, text):
         super().__init__()
