@@ -5,7 +5,6 @@ files         logs that a user names, in any format
 sites         the machines of Cirne & Berman, and the months of their logs
 ledger        keeps the results of runs, so that an interrupted study continues and no run is computed twice
 dependencies  what the result of a run depends on: imported modules, data, versions of libraries
-cluster       Dask workers instead of local processes
 compiling     compiles the simulator once, before worker processes start
 results       the runs of a study with their results
 groups        a share of the jobs treated differently: results of these jobs and of the others

@@ -9,7 +9,6 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
-from experiments.framework.cluster import dask_executor
 from experiments.framework.compiling import compile_simulator
 from experiments.framework.console import often_reported
 from experiments.framework.cost import Entry, cost_report
@@ -17,6 +16,7 @@ from experiments.framework.dependencies import version_of
 from experiments.framework.ledger import Configuration, Ledger, Result, differences
 from experiments.framework.logs import Found
 from gas.cli.tables import note
+from gas.dask_workers import dask_client
 from gas.errors import BadInput
 from gas.printable import many
 from gas.report.rendering import write
@@ -61,7 +61,7 @@ def computed(
     workers
         Number of processes that compute; None for the number of processors.
     dask
-        Address of a Dask scheduler whose workers compute instead.
+        Address of a Dask scheduler whose workers compute instead; they need the logs under the same paths.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -74,12 +74,12 @@ def computed(
     if dask is None and any(ledger.find(run, one) is None for one in wanted):
         compile_simulator()
     try:
-        with often_reported(len(wanted)) as show, nullcontext() if dask is None else dask_executor(dask) as executor:
+        with often_reported(len(wanted)) as show, nullcontext() if dask is None else dask_client(dask) as client:
             results = ledger.run(
                 run,
                 wanted,
                 workers=workers or os.cpu_count() or 1,
-                executor=executor,
+                executor=None if client is None else client.get_executor(),
                 progress=lambda count, _: show(count),
             )
     except KeyboardInterrupt:

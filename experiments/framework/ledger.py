@@ -147,7 +147,7 @@ class Ledger:
         workers
             Number of processes that compute; it does not affect results.
         executor
-            Computes instead, wherever it is (see `experiments.framework.cluster`).
+            Computes instead, wherever it is (see `gas.dask_workers`).
         progress
             Called with the number of completed runs and the configuration of the last one.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gas.cli.backtest_report import Backtested
     from gas.cli.partial_file import PartialFile
-    from gas.prediction.backtest import Outcome
+    from gas.prediction.backtest import Elsewhere, Outcome, Simulated
     from gas.prediction.recorded import RecordedQueue
     from gas.prediction.savings import Savings
     from gas.report.blocks import Table
@@ -72,6 +72,12 @@ def backtest_command(
     threads: Annotated[
         int | None,
         typer.Option("--threads", metavar="N", min=1, max=1024, help="Threads (default: one for each processor)."),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask", metavar="ADDRESS", help="Simulate on the workers of this Dask scheduler: tcp://HOST:8786."
+        ),
     ] = None,
     month: Month = None,
     since: From = None,
@@ -125,7 +131,7 @@ def backtest_command(
     if report is not None:
         template()  # or hours pass before it is said that jinja2 is missing
     threads = threads or len(os.sched_getaffinity(0))
-    asked = _Asked(jobs, all_jobs, samples, processors, seed, threads, month, since, until, first, strict)
+    asked = _Asked(jobs, all_jobs, samples, processors, seed, threads, dask, month, since, until, first, strict)
     with ExitStack() as until_all:
         if paths == logs and len(paths) == 1:
             show = (lambda found: print_json(wire_of(*found))) if json else _show
@@ -146,6 +152,7 @@ class _Asked:
     processors: int | None
     seed: int
     threads: int
+    dask: str | None
     month: list[str] | None
     since: str | None
     until: str | None
@@ -263,7 +270,7 @@ def _backtested(
         remark(f"{part.name}: {extent.doubt}")
     kept = partial_file(recorded, places, remark, samples=asked.samples, seed=asked.seed)
     try:
-        outcomes = _outcomes(recorded, places, asked.samples, asked.seed, asked.threads, kept)
+        outcomes = _outcomes(recorded, places, asked, kept)
         savings = _savings(recorded, places, outcomes, asked.seed, asked.threads)
         classes = classes_of(recorded, places, outcomes)
         found = Backtested(part, extent, outcomes, classes, savings)
@@ -301,21 +308,41 @@ def _machine(log: Log, processors: int | None) -> int:
         return used
 
 
-def _outcomes(
-    recorded: RecordedQueue, places: NDArray[np.intp], samples: int, seed: int, threads: int, kept: PartialFile
-) -> list[Outcome]:
+def _outcomes(recorded: RecordedQueue, places: NDArray[np.intp], asked: _Asked, kept: PartialFile) -> list[Outcome]:
     """Return the outcome of each place; results from before an interruption are used again."""
     from gas.prediction.backtest import backtest
+
+    samples, seed, threads = asked.samples, asked.seed, asked.threads
 
     if kept:
         remark(f"{len(kept):,} of {len(places):,} submissions were simulated before an interruption; continuing")
     _announce_compiling()
     outcomes: list[Outcome] = []
-    with progress(f"predicting {len(places):,} submissions") as show:
-        for one in backtest(recorded, places, samples=samples, seed=seed, threads=threads, kept=kept):
+    workers = nullcontext() if asked.dask is None else _on_workers(asked.dask, recorded, samples, seed)
+    with workers as elsewhere, progress(f"predicting {len(places):,} submissions") as show:
+        for one in backtest(
+            recorded, places, samples=samples, seed=seed, threads=threads, kept=kept, elsewhere=elsewhere
+        ):
             outcomes.append(one)
             show(len(outcomes) / len(places))
     return outcomes
+
+
+@contextmanager
+def _on_workers(address: str, recorded: RecordedQueue, samples: int, seed: int) -> Iterator[Elsewhere]:
+    """Yield what simulates on the workers of a Dask scheduler, to which the log is sent once."""
+    from gas.dask_workers import dask_client
+    from gas.prediction.backtest import simulated_part
+
+    with dask_client(address) as client:
+        log = client.scatter(recorded, broadcast=True)
+
+        def elsewhere(parts: Sequence[list[int]]) -> Iterator[list[Simulated]]:
+            tasks = [client.submit(simulated_part, log, part, samples, seed, pure=False) for part in parts]
+            for task in tasks:
+                yield task.result()
+
+        yield elsewhere
 
 
 def _savings(

@@ -31,6 +31,7 @@ from gas.simulation.schedule import Policy
 from gas.times import LATEST
 
 __all__ = ["JOBS", "LONGEST_QUEUE", "REHEARSED", "SAMPLES", "SHARES", "Outcome", "Simulated", "backtest", "rehearsed"]
+__all__ += ["Elsewhere", "simulated_part"]
 
 JOBS = 2_000
 """Default number of predicted submissions, evenly over the log."""
@@ -143,6 +144,9 @@ class Simulated:
 Kept = MutableMapping[int, Simulated]
 """Finished simulations by index; threads add theirs."""
 
+Elsewhere = Callable[[Sequence[list[int]]], Iterable[list[Simulated]]]
+"""Makes the simulations of several parts on other machines, and returns them in this order (`simulated_part`)."""
+
 
 def backtest(
     recorded: RecordedQueue,
@@ -153,6 +157,7 @@ def backtest(
     policy: Policy = "s3",
     threads: int = 1,
     kept: Kept | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Iterator[Outcome]:
     """Yield the outcome of each predicted job, in order of submission.
 
@@ -168,6 +173,8 @@ def backtest(
         Number of concurrent simulations; the outcomes do not depend on it.
     kept
         Simulations of an earlier, interrupted run with the same arguments, which is continued.
+    elsewhere
+        Simulates on other machines instead of in threads.
     """
     ledger, kept = Ledger(), {} if kept is None else kept
     learnt: LearntWaits | None = None
@@ -181,7 +188,7 @@ def backtest(
         like, found = similar.waits(*recorded.asked(place)), learnt.predicted(place, SHARES)
         return found.waits if found.waits.size else like
 
-    ahead = _simulated(recorded, places, samples, seed, policy, threads, kept)
+    ahead = _simulated(recorded, places, samples, seed, policy, threads, kept, elsewhere)
     for place, waiting, made in _predicted(recorded, ahead, ledger, beside):
         waits, intervals, weight = _said(made, found, ledger)
         low, high = intervals[SHARES.index(INTERVAL)]
@@ -271,8 +278,17 @@ def _simulated(
     policy: Policy,
     threads: int,
     kept: Kept,
+    elsewhere: Elsewhere | None,
 ) -> Iterator[Simulated]:
     """Yield the simulation for each of these indices, using finished ones."""
+    parts = [places[first : first + _PART].tolist() for first in range(0, len(places), _PART)]
+    if elsewhere is not None:
+        missing = [[place for place in part if place not in kept] for part in parts]
+        made = iter(elsewhere([part for part in missing if part]))
+        for part, lacking in zip(parts, missing, strict=True):
+            kept.update(zip(lacking, next(made) if lacking else (), strict=True))
+            yield from (kept[place] for place in part)
+        return
     past = recorded.past()
 
     def some(part: list[int]) -> Iterator[Simulated]:
@@ -282,8 +298,15 @@ def _simulated(
                 kept[place] = _simulate(recorded, own, place, samples, seed, policy)
             yield kept[place]
 
-    parts = [places[first : first + _PART].tolist() for first in range(0, len(places), _PART)]
     yield from in_turn(some, parts, threads)
+
+
+def simulated_part(
+    recorded: RecordedQueue, part: Sequence[int], samples: int, seed: int, policy: Policy = "s3"
+) -> list[Simulated]:
+    """Return the simulations for some indices; the arguments are those of `backtest`."""
+    past = recorded.past()
+    return [_simulate(recorded, past, place, samples, seed, policy) for place in part]
 
 
 def _simulate(recorded: RecordedQueue, past: Past, place: int, samples: int, seed: int, policy: Policy) -> Simulated:

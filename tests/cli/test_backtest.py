@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from dask_cluster import dask_cluster
 from made_accounting import made_sacct
 from made_up import busy_log
 from typer.testing import CliRunner
@@ -19,7 +20,7 @@ from gas.cli.log_files import files_for
 from gas.cli.logs import read_log
 from gas.cli.partial_file import partial_file
 from gas.errors import BadInput, GasError
-from gas.prediction.backtest import backtest
+from gas.prediction.backtest import backtest, simulated_part
 from gas.prediction.recorded import RecordedQueue
 from workloads import LogError, write_swf
 
@@ -92,6 +93,38 @@ def test_an_interrupted_backtest_goes_on_where_it_was_and_says_the_same(run, log
 
 
 @pytest.mark.thorough
+@pytest.mark.thorough
+def test_workers_of_dask_say_the_same(run, log, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    words = (log, "--jobs", "60", "--samples", "5")
+    here = run(*words, "-o", tmp_path / "here.csv")
+    with dask_cluster(tmp_path) as cluster:
+        there = run(*words, "-o", tmp_path / "there.csv", "--dask", cluster.address)
+    assert (there.exit_code, there.stdout) == (0, here.stdout), there.output
+    assert (tmp_path / "there.csv").read_text() == (tmp_path / "here.csv").read_text()
+
+
+def test_what_was_simulated_before_an_interruption_is_not_simulated_elsewhere_again(log):
+    recorded = RecordedQueue(read_log(str(log)), 64)
+    places = recorded.places(60)
+    kept, asked = {}, []
+    here = list(backtest(recorded, places, samples=3, kept=kept))
+
+    def elsewhere(parts):
+        asked.extend(place for part in parts for place in part)
+        return [simulated_part(recorded, part, 3, 0) for part in parts]
+
+    some = {place: kept[place] for place in places.tolist() if place % 3 == 0}
+    assert list(backtest(recorded, places, samples=3, kept=some, elsewhere=elsewhere)) == here
+    assert asked == [place for place in places.tolist() if place % 3]
+
+
+def test_an_address_without_a_scheduler_is_named(run, log):
+    result = run(log, "--jobs", "60", "--dask", "tcp://127.0.0.1:9")
+    assert isinstance(result.exception, BadInput)
+    assert "--dask tcp://127.0.0.1:9: no scheduler answers there" in str(result.exception)
+
+
 def test_what_cannot_be_written_costs_no_predictions(run, log, tmp_path):
     asked = (log, "--jobs", "20", "--samples", "3", "--json")
     failed = run(*asked, "--output", tmp_path)

@@ -1,4 +1,4 @@
-"""Studies on many machines: a cluster of Dask workers in place of processes on this one."""
+"""Workers of a Dask scheduler compute instead of processes or threads on this machine."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import logging
 import re
 import socket
 from collections.abc import Iterator
-from concurrent.futures import CancelledError, Executor
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
 from documents.extras import way_to_install
 from gas.errors import BadInput, GasError, Missing
 
-__all__ = ["dask_executor"]
+__all__ = ["dask_client"]
 
 
 @contextmanager
-def dask_executor(address: str) -> Iterator[Executor]:
-    """Compute on the workers of a Dask scheduler, which need this Gas and the logs under the same paths.
+def dask_client(address: str) -> Iterator[Any]:
+    """Yield the client (`distributed.Client`) of a Dask scheduler, whose workers need this Gas.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
     BadInput
         No scheduler answers there.
     GasError
-        A run killed one worker after another, or the scheduler went away.
+        A task killed one worker after another, or the scheduler went away.
     """
     try:
         import distributed
@@ -48,9 +48,9 @@ def dask_executor(address: str) -> Iterator[Executor]:
         raise _silent(address, error) from None
     try:
         with client:
-            yield client.get_executor()
+            yield client
     except dask.KilledWorker as error:
-        raise GasError(f"a run killed its workers, perhaps out of memory; results so far are kept ({error})") from None
+        raise GasError(f"a task killed its workers, perhaps out of memory; results so far are kept ({error})") from None
     except (CancelledError, dask.comm.CommClosedError) as error:
         words = str(error) or type(error).__name__
         raise GasError(
