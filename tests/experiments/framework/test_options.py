@@ -1,6 +1,9 @@
 """Options that studies share: which values they accept, and the messages for those that they do not."""
 
+from itertools import product
+
 import pytest
+from thorough import some
 
 STUDIES = (
     "backfilling", "power", "bushel", "walk", "supercomputers", "estimates", "prediction", "setups", "clusters",
@@ -17,8 +20,10 @@ def test_help_names_whole_numbers_as_such(gas, study):
     assert "<int" not in found.out
 
 
-@pytest.mark.parametrize("study", STUDIES)
-@pytest.mark.parametrize("seed", ["x", "1.5", "-1", str(2**62 + 1), "", "٣"])
+SEEDS = ("x", "1.5", "-1", str(2**62 + 1), "", "٣")
+
+
+@pytest.mark.parametrize(("study", "seed"), some(list(product(STUDIES, SEEDS)), 17))  # each study, and each seed
 def test_a_seed_that_is_none_is_refused_in_a_sentence(gas, study, seed):
     found = gas("experiment", study, "--seed", seed)
     assert found.code == 2
