@@ -9,7 +9,7 @@ from workloads import RigidJobs
 
 
 class Recorded(S3):
-    """The schedule itself, with a note of when each entry started and what it had been promised."""
+    """The schedule itself, with a note of each entry's start and its promise."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -27,7 +27,7 @@ class Recorded(S3):
 
 
 def rigid(submit, processors, estimate, run_time, *, machine, user=None, skipped=None):
-    """Jobs from lists, in the order of their submission."""
+    """Jobs from lists, in order of submission."""
     n = len(submit)
     column = lambda values: np.array(values, dtype=np.int64)  # noqa: E731
     unknown = np.full(n, -1, dtype=np.int64)
@@ -60,7 +60,7 @@ def schedule_of(jobs, *, machine, skipped=None, user=None, **more):
 
 @st.composite
 def schedules(draw, machine=6, most=12, cancelled=True):
-    """Schedules that a scheduler could have made: never more processors than there are, jobs in any order."""
+    """Feasible schedules: never more processors than there are, jobs in any order."""
     n = draw(st.integers(0, most))
     submit = sorted(draw(st.lists(st.integers(-5, 25), min_size=n, max_size=n)))
     busy = {}

@@ -1,11 +1,11 @@
-"""`gas serve` as a process of its own that tests can kill and starve, and what the records on disk say of it.
+"""`gas serve` as a process that tests can kill and starve, and what its records on disk say.
 
 Service                    the process: started, asked over HTTP, killed
-FullDisk, NoWrites         where its state lies, and how writing there is made to fail
-standing                   what the store of a dead service holds
+FullDisk, NoWrites         where its state is, and how writes there are made to fail
+standing                   the contents of a dead service's store
 check_records              no processor used twice, by the wrappers' own records
 marked_processes           every living process of a job, by the mark in its environment
-running_wrappers           pid by job of the wrappers that are alive
+running_wrappers           pids of living wrappers by job
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TRACEBACK = "Traceback (most recent call last)"
 class Service:
     """`gas serve`, started at once; `ready` waits until it answers.
 
-    What it says on stderr is added to the file `log`, which must not lie where writes are made to fail.
+    Its stderr is appended to the file `log`, which must not be where writes are made to fail.
     """
 
     def __init__(self, place: Place, *options: str, log: Path, processors: int = 4, name: str = "s3") -> None:
@@ -62,14 +62,14 @@ class Service:
         return self
 
     def kill(self) -> None:
-        """End it without notice."""
+        """Kill it without notice."""
         self.process.send_signal(signal.SIGKILL)  # does nothing if it has ended
         self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
 
     def said(self) -> str:
-        """Return what it, and those before it with this log, wrote to stderr."""
+        """Return the stderr of this service and of those before it with this log."""
         return self.log.read_text(errors="replace")
 
     # ---------------------------------------------------------------------------------------------------- ask
@@ -103,7 +103,7 @@ class Service:
         return dict(self.get(f"/v1/jobs/{id}").json())
 
     def frames(self) -> list[tuple[int, int]]:
-        """Return (start, free) of the availability list, the first without its start, which is the present."""
+        """Return (start, free) of the availability list, without the first start, which is the present."""
         frames = [(f["start"], f["free"]) for f in self.get("/v1/availability").json()["frames"]]
         return [(0, frames[0][1]), *frames[1:]]
 
@@ -111,7 +111,7 @@ class Service:
         return dict(self.get("/healthz").json())
 
     def until(self, what: Any, seconds: float = 20) -> Any:
-        """Return what a condition returns as soon as that is true."""
+        """Return the first true result of a condition."""
         deadline = time.monotonic() + seconds
         while not (found := what()):
             assert time.monotonic() < deadline, f"not in {seconds} s; the log ends {self.said()[-2000:]}"
@@ -154,11 +154,11 @@ class Place:
         self.prefix: list[str] = []
 
     def close(self) -> None:
-        """Give back what it took."""
+        """Release what it took."""
 
     @contextlib.contextmanager
     def fault(self, service: Service) -> Iterator[None]:
-        """Have the service's writes fail for a while."""
+        """Make the service's writes fail for a while."""
         raise NotImplementedError
 
 
@@ -177,7 +177,7 @@ class NoWrites(Place):
 
 
 class FullDisk(Place):
-    """A small file system in a name space of its own, filled to the last byte during the fault."""
+    """A small file system in a namespace of its own, filled to the last byte during the fault."""
 
     MEGABYTES = 24
 
@@ -216,7 +216,7 @@ class FullDisk(Place):
 
     @contextlib.contextmanager
     def read_only(self) -> Iterator[None]:
-        """Mount it read-only for a while; the kernel refuses that while a file is open for writing."""
+        """Mount it read-only for a while; the kernel refuses to while a file is open for writing."""
         self._remount("ro")
         try:
             yield
@@ -230,7 +230,7 @@ class FullDisk(Place):
 
 
 def fill(path: Path) -> None:
-    """Write to a file until not one byte more goes to its file system."""
+    """Write to a file until its file system takes not one byte more."""
     with path.open("wb", buffering=0) as file:
         for size in (2**20, 4096, 1):
             with contextlib.suppress(OSError):
@@ -242,7 +242,7 @@ def fill(path: Path) -> None:
 
 
 class Standing(NamedTuple):
-    """What the store of a dead service holds."""
+    """The contents of a dead service's store."""
 
     jobs: dict[int, Job]
     broken: int
@@ -264,7 +264,7 @@ def standing(state: Path, copy: Path) -> Standing:
 
 
 def directory_of(state: Path, id: int) -> Path:
-    """Return the directory of a job; one that does not exist if it has none."""
+    """Return the directory of a job; a nonexistent one if it has none."""
     return next((state / "jobs").glob(f"{id}.*"), state / "jobs" / str(id))
 
 
@@ -275,10 +275,10 @@ def ended_record(state: Path, id: int) -> Ended | None:
 
 
 def check_records(state: Path, jobs: dict[int, dict[str, Any]], processors: int) -> int:
-    """Verify that at no instant more processors were in use than exist; return how many processes ran.
+    """Verify that never more processors were in use than exist; return how many processes ran.
 
-    Of processes, the wrappers' own records count: from when the command started until nothing was left of it. Of what
-    the schedule alone knows (simulated jobs, reservations), and once more of processes, whole seconds count.
+    For processes, the wrappers' own records count: from the start of the command until nothing was left of it. For what
+    only the schedule knows (simulated jobs, reservations), and again for processes, whole seconds count.
     """
     real: list[tuple[float, int]] = []
     whole: list[tuple[float, int]] = []

@@ -450,7 +450,7 @@ def test_a_lead_that_is_taken_back_lets_jobs_start_at_once():
 
 
 def reshaping():
-    """Return a machine of 10 where A runs until 100, and B (10 for 100 s) and C (4 for 50 s) wait."""
+    """Return a machine of 10: A runs until 100, and B (10 for 100 s) and C (4 for 50 s) wait."""
     s3 = S3(10, 0)
     a, b, c = s3.submit(8, 100), s3.submit(10, 100), s3.submit(4, 50)
     s3.step(0)

@@ -1,4 +1,4 @@
-"""S³ on a machine where time moves on: what happens, at which instant, and in which order."""
+"""S³ on a machine where time passes: what happens, at which instant, and in which order."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Conditional backfilling: what is offered, held and let go, also against a schedule second by second."""
+"""Conditional backfilling: which slots are offered, held and released, also against a schedule second by second."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from gas.s3 import MOST_NOTICE, NO_OFFERS, S3
 
 @pytest.fixture
 def offered():
-    """Return a schedule, and a job with its slot from 100 to 150 that is offered one from 30 on."""
+    """Return a schedule, and a job planned from 100 to 150 that is offered a start at 30."""
     s3 = S3(10, 0)
     s3.submit(10, 100)
     job = s3.submit(10, 50, notice=20)
@@ -186,7 +186,7 @@ def test_what_is_offered_outlives_a_restart_if_it_can_still_be_answered(offered)
 
 
 def asking_again(s3, job, until):
-    """Decline each offer just before it lapses, and ask for a later one; return for how long offers were held."""
+    """Decline each offer just before it lapses, and ask for a later one; return how long offers were held in all."""
     held = 0
     while s3.now < until and job.offer is not None and job.answer_by > s3.now + 1:
         held += job.answer_by - 1 - s3.now
@@ -253,7 +253,7 @@ def test_what_cannot_be_answered_is_refused(offered):
 
 
 class ByForce:
-    """The rules of `gas.s3.offers` second by second: each job is taken out and put back until nothing moves."""
+    """The rules of `gas.s3.offers` second by second: each job is taken out and put back until none moves."""
 
     def __init__(self, processors):
         self.processors, self.now, self.jobs = processors, 0, []

@@ -1,4 +1,4 @@
-"""Placing and promoting in blocks: against free processors second by second, and against the plain passes on arrays."""
+"""Placing and promoting in blocks, against free processors second by second and the plain passes on arrays."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ walks = pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS.keys())
 
 @kernel
 def plainly_promoted(profile, queue, now, walk):
-    """What promotion is: who is not yet due is taken out and put back, in turn, and again as `walk` says."""
+    """Promotion by definition: each job not yet due is taken out and put back in turn, repeatedly as `walk` says."""
     moves = 0
     again = True
     while again:
@@ -72,7 +72,7 @@ jobs = st.tuples(st.integers(1, MACHINE), st.integers(1, 9), st.integers(0, 40),
 
 
 def make(queued, now):
-    """Return the profile, and the queue of jobs (processors, walltime, earliest, start) that nobody has looked at."""
+    """Return the profile, and the queue of jobs (processors, walltime, earliest, start), none of them looked at yet."""
     both, queue = Both(MACHINE, now), empty_queue(40)
     for i, (processors, walltime, earliest, start) in enumerate(queued):
         both.take(start, start + walltime, processors)
@@ -90,7 +90,7 @@ def oracle(queued, now):
 
 @st.composite
 def schedules(draw):
-    """Return jobs in submission order that could all be there, some with holes before them, and an instant."""
+    """Return a feasible schedule of jobs in submission order, some with holes before them, and an instant."""
     queued = []
     for processors, walltime, later, may_be_promoted in draw(st.lists(jobs, max_size=9)):
         start = oracle(queued, 0).first_fit(processors, walltime, later)
@@ -200,10 +200,10 @@ def test_who_was_just_placed_is_not_looked_at_until_processors_are_given_back():
 
 
 class History:
-    """A machine and its queue over some rounds, kept in blocks and, by the plain passes, in arrays.
+    """A machine and its queue over some rounds, in blocks and, by the plain passes, in arrays.
 
-    In each round time moves on, jobs start, end early and are withdrawn, others arrive, and the queue is promoted.
-    What a queue remembers from one promotion to the next is thus put to the test.
+    In each round time passes, jobs start, end early and are withdrawn, others arrive, and the queue is promoted. This
+    tests what a queue remembers from one promotion to the next.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class History:
         self.shape = None
 
     def promote_a_little(self):
-        """Promote until patience ends, and bring the arrays up to date with what that has moved."""
+        """Promote until patience ends, and apply its moves to the arrays."""
         both, queue = self.both, self.queue
         both.blocks = with_rows(both.blocks, 4 * int(queue.used[0]) + 4)
         before = queue.start[: queue.used[0]].copy()
@@ -321,7 +321,7 @@ SIZES = ["whole-blocks", "records-always-asked", "small-blocks", "small-blocks-r
 
 @pytest.fixture(params=SIZES)
 def size(request, monkeypatch):
-    """How many frames a block holds, and whether few blocks are read rather than asked for their holes."""
+    """How many frames a block holds, and whether few blocks are read directly or by their holes."""
     if request.param == "records-always-asked":
         monkeypatch.setattr(holes, "_FEW", 0)
     elif request.param != "whole-blocks":
@@ -396,7 +396,7 @@ def test_long_queues_too(walk, hint, bulk):
 
 @pytest.mark.parametrize("moves", [1, 2, 3])
 def test_a_move_costs_patience_as_five_looks_do(moves):
-    """One look finds the new start; the move itself changes the profile, and the caller stores it."""
+    """One look finds the new start; the move also changes the profile, and the caller stores it."""
     blocks, queue = empty_blocks(MACHINE, 0), empty_queue()
     place(blocks, MACHINE, 100, 0)
     for job in range(6):
@@ -409,7 +409,7 @@ def test_a_move_costs_patience_as_five_looks_do(moves):
 
 @pytest.mark.parametrize(("patience", "moves"), [(7, 1), (8, 2)])
 def test_another_pass_costs_patience_as_a_look_at_one_in_64_jobs_does(patience, moves):
-    """The second job moves first, at five looks; its old place is what lets the first one move in the next pass."""
+    """The second job moves first, at five looks; its old place lets the first job move in the next pass."""
     blocks, queue = with_rows(empty_blocks(MACHINE, 0), 400), empty_queue(2 * A_PASS)
     for start, end, busy in [(0, 10, 6), (10, 20, 6), (20, 30, 4), (30, 1000, 1)]:
         take_in_blocks(blocks, start, end, busy)
@@ -426,7 +426,7 @@ def test_another_pass_costs_patience_as_a_look_at_one_in_64_jobs_does(patience, 
 
 @pytest.mark.parametrize(("hole", "start"), [(9, 90_000), (10, 1020)])
 def test_a_pass_that_is_filtered_looks_at_a_job_that_just_fills_a_new_hole(monkeypatch, hole, start):
-    """The hole opens when the second job moves, and ends long before the start of the first one."""
+    """The hole opens when the second job moves, and ends long before the start of the first job."""
     blocks, queue = with_rows(empty_blocks(MACHINE, 0), 20), empty_queue()
     for begin, end, busy in [(0, 1020, 6), (1020, 1020 + hole, 4), (1020 + hole, 90_000, 3)]:
         take_in_blocks(blocks, begin, end, busy)

@@ -1,4 +1,4 @@
-"""The queue as arrays: where jobs are put, and in which order they were looked at last."""
+"""The queue as arrays: where jobs are put, and the order in which they were last looked at."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gas.s3.queue import COUNT, NEXT, UNFINISHED, empty_queue, insert, remove
 
 
 def queue_of(*seen, next=None):
-    """Return a queue of jobs 0, 1, ... with these stamps; `next` is that of an unfinished pass."""
+    """Return a queue of jobs 0, 1, ... with these stamps; `next` is the stamp of an unfinished pass."""
     queue = empty_queue(16)
     for job, stamp in enumerate(seen):
         insert(queue, job, job, 0, 1, 1, 0, 0, 0, stamp)

@@ -1,4 +1,4 @@
-"""Logs replayed through S³, against a simulator by `gas guide rules` that knows nothing but seconds.
+"""Logs replayed through S³, against a second-by-second simulator by `gas guide rules`.
 
 The rules ("What the simulation results depend on"): 2, a job that would outlive its estimate is killed; 3, an instant
 is handled in rounds, completions, one step, then all arrivals; 5, policy s3, revision until nothing moves.
@@ -32,7 +32,7 @@ def log(rows, machine):
 
 
 class Simulator:
-    """Second after second, round after round; the plan is an array of free processors, made anew whenever needed."""
+    """Second by second, round by round; the plan is an array of free processors, rebuilt whenever needed."""
 
     def __init__(self, rows, machine):
         self.rows, self.machine = rows, machine
@@ -177,7 +177,7 @@ def test_a_watcher_sees_the_machine_after_each_submission():
 
 
 def kth(traces, count=None):
-    """Return the jobs of the KTH log by rule 1 (requested processors and time, where given)."""
+    """Return the jobs of the KTH log by rule 1 (requested processors and time where given)."""
     [path] = sorted(traces.glob("KTH-SP2-1996-2.swf*"))
     with gzip.open(path, "rt", errors="replace") as lines:
         fields = [line.split() for line in lines if line.strip() and not line.startswith(";")]

@@ -1,4 +1,4 @@
-"""Who runs: how many processors are held, and until when."""
+"""The running jobs: how many processors they hold, and until when."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Runs of jobs that ask for the same: what the job ahead says of the next one, and moves that are made at once.
+"""Runs of jobs with the same request: what the job ahead implies for the next one, and moves in bulk.
 
-That a promotion with them is what its passes say is a property in `test_placing`, where jobs also come in bulk.
+That promotion with runs equals its plain passes is a property in `test_placing`, where jobs also come in bulk.
 """
 
 import pytest
@@ -16,7 +16,7 @@ ENDS = (40, 60, 90, 100)
 
 
 def waiting(*jobs):
-    """Return a machine whose four processors get free at `ENDS`, and a queue of (processors, walltime, earliest)."""
+    """Return a machine whose four processors become free at `ENDS`, and a queue of (processors, walltime, earliest)."""
     blocks, queue = empty_blocks(MACHINE, NOW, walltime=WALLTIME), empty_queue()
     for end in ENDS:
         take(blocks, NOW, end, 1)
@@ -31,7 +31,7 @@ def starts(queue):
 
 
 def end_the_last(blocks):
-    """End the job whose processor would have got free last."""
+    """End the job whose processor would have become free last."""
     give_back(blocks, NOW, ENDS[-1], 1)
 
 

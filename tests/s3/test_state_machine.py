@@ -1,4 +1,4 @@
-"""S³ under any sequence of operations, beside free processors second by second."""
+"""S³ under any sequence of operations, against free processors second by second."""
 
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -27,7 +27,7 @@ FIELDS = [field.name for field in fields(Entry)]
 
 
 def as_it_is(entry):
-    """Return what an entry holds, by name, in a tenth of the time of `asdict`, which copies numbers with care."""
+    """Return an entry's fields by name, in a tenth of the time of `asdict`, which copies even numbers deeply."""
     return {name: getattr(entry, name) for name in FIELDS}
 
 
@@ -54,7 +54,7 @@ class Orderly(RuleBasedStateMachine):
         return [*self.s3.queued, *self.s3.reserved]
 
     def free(self, entries):
-        """Return what the entries leave free, second by second."""
+        """Return the processors free beside the entries, second by second."""
         until = max((e.end for e in entries), default=self.now) + 1
         seconds = Seconds(self.processors, self.now, until)
         for e in entries:
@@ -73,7 +73,7 @@ class Orderly(RuleBasedStateMachine):
         return seconds
 
     def without(self, waiting, free):
-        """Return what the entries leave free but for one that waits."""
+        """Return the processors free beside all entries but a waiting one."""
         others = free.copy()
         others.hold(waiting.start, waiting.end, -waiting.processors)
         if waiting.offer is not None:
@@ -91,15 +91,15 @@ class Orderly(RuleBasedStateMachine):
         return [(frame.start, frame.free) for frame in self.s3.availability().frames]
 
     def from_now(self, frames):
-        """Return earlier frames as they look at the present instant."""
+        """Return earlier frames cut at the present instant."""
         held = [level for start, level in frames if start <= self.now]
         return [(self.now, held[-1]), *(f for f in frames if f[0] > self.now)]
 
     @contextmanager
     def verified(self, clock_alone=False, reshaped=None):
-        """Verify all that must hold after an operation, and what may have changed in it.
+        """Verify all that must hold after an operation, and that only what may change has changed.
 
-        The promise of a job that is `reshaped` may get later, and no other.
+        Only the promise of a job that is `reshaped` may get later.
         """
         s3 = self.s3
         before = {id: as_it_is(e) for id, e in s3.entries.items()}
@@ -178,7 +178,7 @@ class Orderly(RuleBasedStateMachine):
         assert {id for id, e in s3.entries.items() if as_it_is(e) != before.get(id)} <= changed
 
     def assert_not_overtaken(self):
-        """No job is planned before one of higher priority that came first and asks for no more."""
+        """No job is planned before one of higher priority that was submitted earlier and requests no more."""
         at_once = [e for e in self.s3.queued if self.wanted_from.get(e.id) == e.submitted and e.notice is None]
         for e in at_once:
             for other in at_once:
@@ -199,7 +199,7 @@ class Orderly(RuleBasedStateMachine):
             assert all(e.state == "running" and e.start == now for e in started)
 
     def assert_only_impossible_starts_broke(self, planned, known):
-        """Of those whose start is still possible, beside what runs and others before them, nobody was broken."""
+        """No promise was broken whose start is still possible beside running jobs and those before it."""
         ran = [e for e in self.s3.running if e.id not in {id for id, *_ in planned}]
         until = max([self.now, *(e.end for e in ran), *(start + walltime for _, start, walltime, _ in planned)])
         free = Seconds(self.processors, self.now, until + 1)
@@ -379,7 +379,7 @@ class Orderly(RuleBasedStateMachine):
 
     @rule(processors=sizes)
     def the_machine_gets_another_size(self, processors):
-        """What runs goes on, who is too large leaves, and who can keep its start does."""
+        """Running jobs go on, jobs that are too large leave, and jobs that can keep their starts do."""
         s3, smaller = self.s3, processors < self.processors
         running = {e.id for e in s3.running}
         too_large = [e for e in self.waiting if e.processors > processors]
@@ -413,7 +413,7 @@ class Orderly(RuleBasedStateMachine):
 
     @rule(processors=sizes)
     def a_machine_of_another_size_can_be_restored(self, processors):
-        """It plans as the old one would, had it been resized."""
+        """It plans like the old one after a resize."""
         self.promote_to_the_end()
         other, resized = S3(processors, self.now), self.s3.copy()
         resized.patience = None
@@ -477,7 +477,7 @@ class Disorderly(Orderly):
 
 
 class Patient(Disorderly):
-    """Promotion is left when patience ends, and other operations come before it goes on: promises hold all the same."""
+    """Promotion is interrupted when patience ends, and other operations come before it goes on: promises still hold."""
 
     @initialize(processors=st.integers(1, 8), now=st.sampled_from([0, TODAY]), patience=st.integers(1, 12))
     def begin(self, processors, now, patience):
@@ -513,7 +513,7 @@ TestPatient.settings = examples(120, stateful_step_count=40)
 
 
 def plain_passes(profile, queue, now, walk, patience):
-    """Promotion without any knowledge of where processors were given back: everybody is taken out and put back."""
+    """Promotion without knowing where processors were given back: every job is taken out and put back."""
     give_back_fast, place_fast = compiled(give_back), compiled(place)
     moves, again = 0, True
     top = max(queue.priority[: queue.used[0]][queue.start[: queue.used[0]] > now], default=0)
@@ -531,7 +531,7 @@ def plain_passes(profile, queue, now, walk, patience):
 
 
 def alike(kind, seed):
-    """Return two schedules: by machine code, and by the plain functions or by plain passes."""
+    """Return two schedules: one by machine code, one by the plain functions or plain passes."""
     lead = seed % 2
     fast = S3(40, TODAY, lead=lead, machine_code=True)
     if kind == "plain functions":

@@ -1,4 +1,4 @@
-"""Who waits, as objects and as arrays."""
+"""The waiting jobs, as objects and as arrays."""
 
 import numpy as np
 import pytest

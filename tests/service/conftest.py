@@ -1,4 +1,4 @@
-"""Fixtures of the service's tests: a scheduler whose clock the test moves, and those that have modules of their own."""
+"""Fixtures of the service's tests: a scheduler whose clock the test moves, and fixtures from other modules."""
 
 import pytest
 from clock_shim import clock_library, clock_shim

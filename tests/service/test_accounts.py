@@ -1,4 +1,4 @@
-"""Which Unix users jobs may run as, by a table of users that these tests write."""
+"""The Unix users as whom jobs may run, with a made-up table of users."""
 
 from __future__ import annotations
 

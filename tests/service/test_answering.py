@@ -1,4 +1,4 @@
-"""An answer to what a waiting job is offered: what it does, what refuses it, and that it is durable and done once."""
+"""Answers to the offer of a waiting job: effects, refusals, and that they are durable and take effect once."""
 
 import sqlite3
 from dataclasses import replace
@@ -21,7 +21,7 @@ def simulated(processors, walltime, run_time=None, **more):
 
 @pytest.fixture
 def offered(live, hand):
-    """Return a machine of 10 on which jobs 2 (of ada) and 3 wait from 100 s on; job 2 is offered 30 s, until then."""
+    """Return a machine of 10: jobs 2 (ada's) and 3 wait from 100 s on; job 2 is offered 30 s, until then."""
     for request in (simulated(10, 100, 9), simulated(10, 50, key="k", user="ada", notice=20), simulated(10, 50)):
         live.submit(request)
     hand.time += 1

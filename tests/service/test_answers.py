@@ -1,4 +1,4 @@
-"""What is answered agrees with what the OpenAPI document says of it."""
+"""The service's answers agree with the OpenAPI document."""
 
 import pytest
 

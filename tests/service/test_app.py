@@ -1,4 +1,4 @@
-"""The routes besides those of jobs, and what holds for all: the document, errors, bodies."""
+"""The routes other than those of jobs, and what all routes share: the document, errors, bodies."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Stores that are brought back: by `gas restore`, by a file copied into place, or older than they were by damage."""
+"""Stores that are older than the state: by `gas restore`, by a file copied into place, or by damage."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def asks(user, script, *, processors=1, walltime=30, **more):
 
 
 class Machine:
-    """A scheduler on a state directory, as often as it is started."""
+    """A scheduler on a state directory that can be started repeatedly."""
 
     def __init__(self, state):
         self.state = state
@@ -67,7 +67,7 @@ class Machine:
         return self.live.output(id, "stdout", 1000).decode()
 
     def put_back(self, file):
-        """What people do by hand: stop, copy, start."""
+        """Restore by hand: stop, copy, start."""
         self.stop()
         for end in ("", "-wal", "-shm"):
             (self.state / f"{STORE}{end}").unlink(missing_ok=True)
@@ -296,7 +296,7 @@ def test_a_restore_that_was_interrupted_is_completed_by_the_next_one(machine, tm
 
 @pytest.fixture(scope="module")
 def outlived(tmp_path_factory):
-    """Return a backup that knows job 1, and a state directory with jobs 2 to 4 in the WAL, as after a power cut."""
+    """Return a backup with job 1, and a state directory with jobs 2 to 4 in the WAL, as after a power cut."""
     folder = tmp_path_factory.mktemp("outlived")
     live = LiveScheduler("test", 2, folder / "state")
     live.submit(asks("ann", "true"))

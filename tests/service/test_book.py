@@ -1,4 +1,4 @@
-"""The book: jobs, schedule and store are equal, after every change and after every failure to write one."""
+"""The book: jobs, schedule and store agree after every change and after every failed write."""
 
 import os
 import sqlite3
@@ -22,7 +22,7 @@ class Site:
         self.folder, self.now, self.stores = folder, float(NOW), []
 
     def open(self, processors=10, **options):
-        """Open the book in the next life of the service."""
+        """Open the book in a new life of the service."""
         self.close()
         self.stores.append(Store(self.folder / "s3.sqlite"))
         return open_book("kth", processors, self.stores[-1], Clock(real=lambda: self.now), self.folder, **options)
@@ -41,7 +41,7 @@ def site(tmp_path):
 
 
 def submit(book, processors=4, walltime=100, run_time=50, user="ada"):
-    """Accept a simulated job, as the service does, and write it."""
+    """Accept a simulated job as the service does, and write it."""
     request = JobRequest("job", "job", processors, walltime, actuator="simulated", run_time=run_time, user=user)
     entry = book.machine.submit(processors, walltime, run_time)
     job = Job(entry.id, request, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
@@ -52,7 +52,7 @@ def submit(book, processors=4, walltime=100, run_time=50, user="ada"):
 
 
 def standing(book):
-    """Return what the book holds, in memory."""
+    """Return what the book holds in memory."""
     jobs = {id: (job.state, job.start, job.promise, job.request.user) for id, job in book.jobs.items()}
     return jobs, dict(book.usage.by_user), book.processors, book.accepting, book.machine.schedule.in_use
 
@@ -164,7 +164,7 @@ def reported(job):
 
 
 def test_each_promise_that_an_outage_breaks_is_reported_on_its_job_even_if_that_ends_before_the_first_write(site):
-    """With a fast clock, a job is planned again, starts and ends before the next life has written anything."""
+    """With a fast clock, a job is planned again, starts and ends before the new life has written anything."""
     before = site.open()
     first, second, third = (submit(before, processors=10, run_time=5) for _ in range(3))
     site.now += 1000

@@ -1,4 +1,4 @@
-"""Cgroups by their files: a directory that looks like a part of the tree."""
+"""Cgroups by their files, in a directory that looks like a part of the tree."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_each_job_has_processors_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_job_with_more_processors_than_there_are_is_bound_to_none(tmp_path: Path) -> None:
-    """The machine that the scheduler knows may be larger than this one."""
+    """The scheduler's machine may be larger than this one."""
     assert job(Cgroups(tree(tmp_path, cpus="0-3")), "1.a", 5) == ""
 
 
@@ -119,7 +119,7 @@ def test_where_the_kernel_cannot_they_are_frozen_killed_and_thawed(
 
 
 def seen(tmp_path: Path, within: str, shown: str = "/") -> tuple[Path, Path]:
-    """Return what /proc/self says of a process in a cgroup of a tree that is mounted at `tmp_path`/tree."""
+    """Return what /proc/self shows for a process in a cgroup of a tree mounted at `tmp_path`/tree."""
     (tmp_path / "cgroup").write_text(f"5:memory:/other\n0::{within}\n")
     mounts = (
         f"30 20 0:1 / /sys rw - sysfs sysfs rw\n31 20 0:26 {shown} {tmp_path}/tree rw shared:4 - cgroup2 cgroup rw\n"

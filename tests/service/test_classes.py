@@ -1,4 +1,4 @@
-"""Classes of jobs: their order, who may submit in them, and what they are worth in another life of the service."""
+"""Classes of jobs: their order, who may submit in them, and their effect in another life of the service."""
 
 import pytest
 import requests
@@ -22,7 +22,7 @@ def request(walltime=100, run_time=100, processors=10, **more):
 
 @pytest.fixture
 def begin(hand, tmp_path):
-    """Return a function that begins a life of the service with some classes; the one before it ends."""
+    """Return a function that begins a life of the service with some classes, after ending the last one."""
     lives = []
 
     def life(classes=SITE):
@@ -86,7 +86,7 @@ def test_users_submit_where_they_may():
 
 
 def fill(live):
-    """Submit a job that runs for 20 of 100 s, and behind it one of each class; return their numbers."""
+    """Submit a job that runs for 20 of 100 s, and after it one of each class; return their numbers."""
     live.submit(request(run_time=20))
     return [live.submit(request(job_class=name))[0].id for name in ("low", None, "urgent")]
 

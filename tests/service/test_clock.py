@@ -50,7 +50,7 @@ def test_by_itself_it_shows_the_time_of_day():
 
 
 def test_a_suspended_machine_s_sleep_counts(world):
-    """Elapsed time is CLOCK_BOOTTIME, which goes on in sleep as the wall clock does."""
+    """Elapsed time is CLOCK_BOOTTIME, which continues in sleep as the wall clock does."""
     clock = world.clock()
     world.elapsed += HOUR
     assert (clock.now(), clock.notice(), clock.remark()) == (START + HOUR, 0, None)
@@ -148,7 +148,7 @@ def test_a_fast_clock_follows_no_steps(world):
 
 @pytest.mark.parametrize("step", [0, 100 * DAY, -DAY])
 def test_elapsed_time_says_how_long_the_service_was_away(world, step):
-    """Whatever the wall clock shows: it is followed later, if it is ahead."""
+    """Whatever the wall clock shows: if it is ahead, it is followed later."""
     clock = world.clock()
     world.set_by = step
     new = world.next_life(clock, away=50)
@@ -176,7 +176,7 @@ def test_a_step_back_over_a_restart_is_waited_for_slowly(world):
 
 
 def test_real_time_goes_on_over_restarts_in_one_boot(world):
-    """The records of jobs are by it: an end while the service was away keeps its instant."""
+    """Job records use it: an end while the service was away keeps its instant."""
     clock = world.clock()
     world.elapsed += 100
     ended = clock.real_now() + 20
@@ -203,7 +203,7 @@ def test_after_a_boot_the_wall_clock_is_believed_unless_it_is_behind(world, step
 
 
 def test_elapsed_time_that_is_less_than_before_is_not_believed(world):
-    """As in another time namespace, or on a machine that was set back to a snapshot."""
+    """As in another time namespace, or on a machine restored from a snapshot."""
     clock = world.clock()
     text = clock.record()
     world.elapsed, world.set_by = 10.0, 4990 + HOUR
@@ -261,7 +261,7 @@ def test_a_process_that_was_stopped_between_two_clocks_takes_that_for_no_step(wo
 
 
 class Fate:
-    """What may become of a clock, drawn from a seed."""
+    """Events that may happen to a clock, drawn from a seed."""
 
     def __init__(self, seed):
         self.random, self.world = random.Random(seed), World()

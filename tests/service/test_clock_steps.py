@@ -1,4 +1,4 @@
-"""What becomes of schedule, promises, processes and outputs when the clocks of the machine do what they like."""
+"""The effect of arbitrary changes of the machine's clocks on schedule, promises, processes and outputs."""
 
 import logging
 import random
@@ -23,7 +23,7 @@ def world():
 
 @pytest.fixture
 def begin(tmp_path, world):
-    """Begin a life of the service over the same store, ending the one before."""
+    """Begin a life of the service on the same store, after ending the last one."""
     lives = []
 
     def begin(*, clean=True, **options):
@@ -52,7 +52,7 @@ def reservation(processors, start, walltime):
 
 
 def running(live, request, world):
-    """Return a job that has started."""
+    """Return a started job."""
     job, _ = live.submit(request)
     world.elapsed += 1
     assert live.job(job.id).state == "running"
@@ -60,12 +60,12 @@ def running(live, request, world):
 
 
 def queued(live, request):
-    """Return a job as it is accepted."""
+    """Return an accepted job."""
     return replace(live.submit(request)[0])
 
 
 def settle(live, world):
-    """Let a step stand for a minute, with the service looking now and then; return the scheduler's clock."""
+    """Let a step persist for a minute while the service looks at times; return the scheduler's clock."""
     for _ in range(13):
         live.machine()
         world.elapsed += 5
@@ -276,7 +276,7 @@ def test_a_walltime_is_elapsed_time_whatever_the_clock_does(begin, world):
 
 
 def test_an_end_while_the_service_was_away_keeps_its_instant_over_a_step(begin, world):
-    """The wrapper writes it by the service's real time, which goes on through steps."""
+    """The wrapper writes it by the service's real time, which continues through steps."""
     live = begin()
     world.set_by += HOUR  # noticed, and not followed yet
     job, _ = live.submit(JobRequest("job", "job", 10, 60, actuator="process", command=("true",)))
@@ -306,7 +306,7 @@ def test_only_an_empty_schedule_s_clock_can_be_set_back(begin, world):
 
 
 class Fate:
-    """A machine with jobs, and clocks that do what a seed says."""
+    """A machine with jobs, and clocks that follow a seed."""
 
     def __init__(self, seed, world, begin):
         self.random, self.world, self.begin = random.Random(seed), world, begin

@@ -21,7 +21,7 @@ runpy.run_module("gas", run_name="__main__")
 
 @pytest.fixture
 def serve(tmp_path):
-    """Start a service that follows a step after a second, over the same state each time."""
+    """Start a service that follows a step after a second, on the same state each time."""
     program = tmp_path / "hurried.py"
     program.write_text(HURRIED)
     services = []
@@ -121,7 +121,7 @@ def test_a_machine_that_has_slept_is_where_it_should_be(clock_shim, serve):
 
 @pytest.mark.thorough
 def test_a_walltime_counts_the_machine_s_sleep(clock_shim, serve):
-    """By the service's clock as by the wrapper's, so that both see the same end."""
+    """Both the service's and the wrapper's clocks count it, so both see the same end."""
     service = serve()
     job = accepted(service, shell(4, 600, "touch begun; sleep 600"))
     service.until(lambda: any(service.place.state.glob("jobs/*/*/begun")))

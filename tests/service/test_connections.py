@@ -1,4 +1,4 @@
-"""Who is let in, who gives way, and the end of patience: with real sockets, and with TLS."""
+"""Which connections are accepted, which are closed for others, and time-outs: with real sockets, and with TLS."""
 
 import contextlib
 import http.client
@@ -27,13 +27,13 @@ ASK = "GET /v1/machine HTTP/1.1\r\nHost: localhost\r\n"
 
 @pytest.fixture(autouse=True)
 def nothing_is_deferred(monkeypatch):
-    """The kernel hands over who says nothing at once, and not after seconds."""
+    """The kernel hands over a silent connection at once, and not after seconds."""
     monkeypatch.setattr(connections, "DEFER_SECONDS", 0)
 
 
 @pytest.fixture
 def address(s3, monkeypatch):
-    """Where a service listens whose patience is short."""
+    """The address of a service with short patience."""
     monkeypatch.setattr(connections, "PATIENCE", PATIENCE)
     monkeypatch.setattr(connections, "HEAD_SECONDS", PATIENCE)
     return address_of(s3.url)
@@ -45,7 +45,7 @@ def address_of(url):
 
 
 class Site:
-    """A service of few places with two users."""
+    """A service with few places and two users."""
 
     def __init__(self, directory, encryption=None):
         file = directory / "tokens"
@@ -90,7 +90,7 @@ def is_open(connection):
 
 
 def read_all(connection):
-    """Return how many bytes come until the service closes the connection."""
+    """Return how many bytes arrive before the service closes the connection."""
     size = 0
     while part := connection.recv(2**16):
         size += len(part)
@@ -120,7 +120,7 @@ def test_who_sends_half_a_head_is_told_how_long_it_may_take(address):
 
 
 def cut_off(*unread):
-    """Return after how many looks, one a second, a client with so many unread bytes is cut off; None if never."""
+    """Return after how many looks, one a second, a client with this many unread bytes is cut off; None if never."""
     now, aborted = 0, []
     connection = object.__new__(Connection)
     connection.loop = SimpleNamespace(time=lambda: float(now), call_later=lambda *_: None)
@@ -283,7 +283,7 @@ def test_who_connects_and_says_nothing_is_left_to_the_kernel_and_accepted_when_i
 
 @pytest.fixture
 def secure(tmp_path, monkeypatch):
-    """A service of few places that speaks TLS, and what trusts it."""
+    """A service with few places that speaks TLS, and the context that trusts it."""
     monkeypatch.setattr(server, "most_connections", lambda: 20)
     authority = trustme.CA()
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")

@@ -1,8 +1,7 @@
-"""The service is killed at random moments under a load of clients, and started again on the same state.
+"""The service is killed at random moments under load by clients, and restarted on the same state.
 
-Some of the kills come while it starts, some of the wrappers are killed too, and in the second half of the tests writes
-fail now and then for a while. GAS_CRASHES is the number of kills of each test; by default some, in the long
-run hundreds.
+Some kills come while it starts, some wrappers are killed too, and in the second half of the tests writes fail at times
+for a while. GAS_CRASHES is the number of kills in each test: some by default, hundreds in the long run.
 """
 
 import contextlib
@@ -51,7 +50,7 @@ CLIENTS = 6
 CRASHES = int(os.environ.get("GAS_CRASHES", "0"))
 
 CANCELLED_WITHIN = 5.0
-"""Seconds after its answer until a running job is gone: 2 s from TERM to KILL, and what a busy machine adds."""
+"""Seconds after its answer until a running job has ended: 2 s from TERM to KILL, and some for a busy machine."""
 
 NEVER_STARTED = "cancelled before the command was started"
 
@@ -71,9 +70,9 @@ SCRIPTS = (
 
 
 class Client(threading.Thread):
-    """Submits, reserves, reshapes, accepts offers and cancels, and remembers what it was answered.
+    """Submits, reserves, reshapes, accepts offers and cancels, and remembers the answers.
 
-    A request that was not answered is sent again with the same key, most of the time.
+    Most of the time, a request without an answer is sent again with the same key.
     """
 
     def __init__(self, number: int, seed: int, proofs: Path, where: Callable[[], str]) -> None:
@@ -183,7 +182,7 @@ class Client(threading.Thread):
             return
 
     def accept(self) -> None:
-        """Accept what one of the jobs is offered, whoever it is of."""
+        """Accept an offer to one of the jobs, whoever owns it."""
         listed = self.ask("GET", "/v1/jobs?state=queued&fields=offer").json().get("jobs", [])
         offers = {job["id"]: job["offer"] for job in listed if job["offer"] is not None}
         if not offers:
@@ -227,7 +226,7 @@ class Client(threading.Thread):
 
 @dataclass
 class Outage:
-    """A time in which nothing could be started: the service was dead, or could not write."""
+    """A time in which nothing could start: the service was dead, or could not write."""
 
     begin: float
     end: float
@@ -235,7 +234,7 @@ class Outage:
 
 @dataclass
 class Run:
-    """One service after the other on the same state, with clients all the while."""
+    """One service after another on the same state, with clients throughout."""
 
     place: Place
     directory: Path
@@ -337,7 +336,7 @@ class Run:
     # --------------------------------------------------------------------------- what must hold after a restart
 
     def look_around(self, before: Standing) -> None:
-        """Verify the schedule that the service came back with, before clients ask for anything else."""
+        """Verify the schedule with which the service came back, before clients send other requests."""
         came = time.time()
         self.shown = first = {job["id"]: job for job in self.service.jobs()}
         processes = marked_processes(self.place.inside)
@@ -354,7 +353,7 @@ class Run:
         self.check_promises(self.outages[-1], before, promises, self.broken)
 
     def check_accepted(self, before: Standing) -> None:
-        """Verify that what was answered to who accepted an offer was on disk."""
+        """Verify that the acceptance of each offer that was answered is on disk."""
         for client in self.clients:
             for id, start in list(client.accepted.items()):
                 job = before.jobs.get(id)
@@ -363,7 +362,7 @@ class Run:
                     assert job.promise <= start, f"job {id} was given {start}, and is promised {job.promise}"
 
     def check_promises(self, outage: Outage, before: Standing, promises: dict[int, int], broken: int) -> None:
-        """Verify that just those promises are broken and counted that the outage made impossible."""
+        """Verify that exactly the promises that the outage made impossible are broken and counted."""
         late = {id for id, job in before.jobs.items() if promises[id] > job.promise}
         count = broken - before.broken
         for id in late:
@@ -385,7 +384,7 @@ class Run:
         assert any(len(late) <= count <= len(missed | displaced) for missed, displaced in fitting), (late, count, fates)
 
     def instants(self, outage: Outage) -> list[float]:
-        """Return an instant of each stretch of an outage in which the outcome is the same."""
+        """Return one instant from each stretch of an outage with the same outcome."""
         edges = {outage.begin, outage.end, *range(int(outage.begin) + 1, int(outage.end) + 1)}
         with contextlib.suppress(FileNotFoundError):
             records = [
@@ -396,10 +395,10 @@ class Run:
         return [edge + 1e-5 for edge in sorted(edges)]
 
     def fate(self, waiting: list[Job], before: Standing, instant: float) -> tuple[set[int], set[int]]:
-        """Return the jobs whose start a service that came back at an instant had missed, and those they displace.
+        """Return the jobs whose start a service back at an instant would have missed, and those that they displace.
 
-        What was missed starts as soon as it can, in the order of the queue; of all others, reservations first, who
-        still fits where it was promised is not moved (`gas guide design`).
+        Missed jobs start as soon as they can, in queue order; of all others, reservations first, a job that still fits
+        at its promised start is not moved (`gas guide design`).
         """
 
         def turn(job: Job) -> tuple[int, int]:
@@ -427,12 +426,12 @@ class Run:
         return {job.id for job in missed}, displaced
 
     def started(self, id: int) -> float:
-        """Return when the process of a job started by its own record; infinity if it has none."""
+        """Return when the process of a job started, by its record; infinity without one."""
         record = directory_of(self.place.state, id) / "started.json"
         return float(json.loads(record.read_text())["start"]) if record.exists() else float("inf")
 
     def held_until(self, job: Job, instant: float) -> int | None:
-        """Return how long a job that ran must be expected to hold its processors, None if it has ended."""
+        """Return until when a job that ran must be expected to hold its processors, None if it has ended."""
         now, lasts = int(instant), job.request.run_time
         if job.request.actuator == "process":
             record = ended_record(self.place.state, job.id)
@@ -443,7 +442,7 @@ class Run:
         return job.due if job.due >= now else now + max(1, now - job.start - job.request.walltime)
 
     def check_normal_life(self, found: Standing) -> None:
-        """Verify that no promise was broken while the service was there, but by a process that could not be killed."""
+        """Verify that a running service broke no promise, except because of a process that could not be killed."""
         if self.faults or found.broken == self.broken:
             return
         records = {id: ended_record(self.place.state, id) for id in found.jobs}
@@ -457,7 +456,7 @@ class Run:
     # --------------------------------------------------------------------------------- what must hold at the end
 
     def finish(self) -> dict[int, dict[str, Any]]:
-        """Let what is left come to its end, and return all jobs."""
+        """Let the remaining jobs end, and return all jobs."""
         service = self.service
         for job in service.jobs(ended=0)[:-6]:  # not all of them need to run for this
             if job["state"] in ("queued", "reserved"):
@@ -559,7 +558,7 @@ class Run:
 
 @pytest.mark.thorough
 def test_a_start_that_was_noted_and_not_made_is_planned_again_with_its_whole_walltime(tmp_path, monkeypatch):
-    """The service dies between the two, and is away for longer than the walltime."""
+    """The service dies between the two, and stays away for longer than the walltime."""
 
     def die(runner, job):
         raise Died
@@ -593,7 +592,7 @@ class Died(BaseException):
 
 
 class Lives:
-    """One job, the service's lives that look after it, and its wrappers, of which none is seen until it comes up."""
+    """One job, the successive services that manage it, and its wrappers, which stay unseen until they come up."""
 
     def __init__(self, directory, monkeypatch):
         self.state, self.proof, self.patch = directory / "state", directory / "proof", monkeypatch
@@ -615,7 +614,7 @@ class Lives:
 
     @property
     def job(self):
-        """The job as it stands, without bringing the service up to the present: nothing is started by looking."""
+        """The job as stored, without bringing the service up to the present: looking starts nothing."""
         return self.live._book.jobs[self.id]
 
     def _make(self, directory):
@@ -639,7 +638,7 @@ class Lives:
         self.live = LiveScheduler("s3", 4, self.state)
 
     def come_up(self):
-        """Let all wrappers that were made come up, and wait until each runs the job or has found it taken."""
+        """Let all wrappers come up, and wait until each runs the job or has found it taken."""
         late = [subprocess.Popen([*wrapper.program(), str(place)], start_new_session=True) for place in self.made]
         self.made.clear()
         until(lambda: self.proof.exists() or all(each.poll() is not None for each in late))
@@ -655,7 +654,7 @@ ORDERS = ["the order is written", "the wrapper is made"]
 @pytest.mark.parametrize("comes_up", ["before the restart", "before the cancellation", "after it", "after a restart"])
 @pytest.mark.parametrize("dies", ORDERS)
 def test_what_a_cancellation_was_answered_holds_whenever_a_wrapper_comes_up(tmp_path, monkeypatch, dies, comes_up):
-    """The service dies while it starts the job, perhaps with a wrapper of which the next service sees nothing yet."""
+    """The service dies while it starts the job, perhaps with a wrapper that the next service cannot see yet."""
     lives = Lives(tmp_path, monkeypatch)
     # planned again, it comes after this one: what is left before is too short
     everything = JobRequest("reservation", "all", 4, 60, actuator="simulated", start=lives.job.promise + 60, user="ada")
@@ -686,7 +685,7 @@ def test_what_a_cancellation_was_answered_holds_whenever_a_wrapper_comes_up(tmp_
 
 @pytest.mark.parametrize("again", ["the order is written", "the claim is lifted", "the wrapper is made"])
 def test_a_job_planned_again_runs_once_though_the_service_dies_again_in_its_start(tmp_path, monkeypatch, again):
-    """Its second start takes back that it was withdrawn; a death at any write of that leaves it to be withdrawn."""
+    """Its second start revokes the withdrawal; if the service dies at any of these writes, the job stays withdrawn."""
     lives = Lives(tmp_path, monkeypatch)
     lives.die_when("the wrapper is made")
     lives.restart()

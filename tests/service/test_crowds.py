@@ -1,8 +1,8 @@
-"""Many jobs and one bad user: what everybody else waits for, and that starts and promises are kept.
+"""Many jobs and one bad user: how long all others wait, and that starts and promises are kept.
 
-Each has a short form, and a long one of the sizes and times that the README names. GAS_LOAD_SECONDS and
-GAS_LOAD_JOBS shorten the long ones. What the 99th of a hundred requests had to wait is shown with -s; only the long
-forms judge it, on a machine that does little else.
+Each test has a short form, and a long one with the sizes and times in the README. GAS_LOAD_SECONDS and GAS_LOAD_JOBS
+shorten the long forms. The 99th percentile of requests' waits is shown with -s; only the long forms judge it, on a
+machine that does little else.
 """
 
 import json
@@ -26,7 +26,7 @@ PROCESSORS = 64
 SECONDS = float(os.environ.get("GAS_LOAD_SECONDS", "0"))
 JOBS = int(os.environ.get("GAS_LOAD_JOBS", "0"))
 MOST_SECONDS = 0.5
-"""What the 99th of a hundred requests may take."""
+"""Upper bound on the 99th percentile of requests' waits."""
 
 ORDINARY = [f"user{n}" for n in range(10)]
 
@@ -36,7 +36,7 @@ def short_and_long(short, long):
 
 
 def with_waiting(state, count, now):
-    """Make a store in which so many jobs wait; some 16 of 64 processors are left to those who come."""
+    """Make a store with this many waiting jobs; some 16 of 64 processors are left to new ones."""
     random_ = random.Random(count)
     schedule = S3(PROCESSORS, now, machine_code=True, lead=1)
     schedule.reserve(16, now + 1, 30 * 86400)
@@ -74,9 +74,9 @@ def show(title, took):
 
 
 def assert_started_in_time(service, place, tmp_path, *, judged):
-    """Every process was begun in the second that it was promised, or in the one after it, and no promise was broken.
+    """Every process began in its promised second or the next one, and no promise was broken.
 
-    A machine that did not let the service run for seconds has had an outage; only the long forms expect none.
+    If the machine did not let the service run for seconds, there was an outage; only the long forms expect none.
     """
     service.kill()
     found = standing(place.state, tmp_path / "copy")

@@ -24,7 +24,7 @@ def database(path):
 
 
 def nothing(connection):
-    """Do no work beside the facts."""
+    """Do nothing with the facts."""
 
 
 def test_every_write_is_synchronous(database):
@@ -53,7 +53,7 @@ def test_a_fact_that_was_changed_is_not_believed(database):
 
 
 class FailingCommits(sqlite3.Connection):
-    """A file whose next commits fail with an error code each."""
+    """A file whose next commits fail, each with an error code."""
 
     codes = ()
 

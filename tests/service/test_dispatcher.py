@@ -1,4 +1,4 @@
-"""What falls due is started, promotion is finished, and the health says when that takes too long."""
+"""Due jobs are started, promotion is finished, and the health reports when that takes too long."""
 
 import time
 
@@ -15,7 +15,7 @@ def simulated(processors, walltime):
 
 
 def waits_in_the_way(live, hand):
-    """Submit a job that holds everything, and thirty behind it that would all move if it left."""
+    """Submit a job that holds everything, and thirty after it that would all move if it ended."""
     big, _ = live.submit(simulated(10, 5000))
     hand.time += 2
     assert live.job(big.id).state == "running"

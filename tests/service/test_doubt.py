@@ -1,4 +1,4 @@
-"""A disk that fails while a change is made durable: what is answered is true, whatever happens to the service next."""
+"""A disk that fails while a change is made durable: the answer is true, whatever happens to the service next."""
 
 import pytest
 from service_process import TRACEBACK, Place, Service, simulated

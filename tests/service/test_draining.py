@@ -1,4 +1,4 @@
-"""What a draining service still has to finish is read from its store, also while it runs."""
+"""A draining service's remaining work is read from its store, also while it runs."""
 
 from gas.service.draining import remaining, until_drained
 

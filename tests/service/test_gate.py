@@ -1,4 +1,4 @@
-"""Who may ask for what, over HTTP: the table of rights of `gas.service.rights`, proved against the real service."""
+"""Who may do what over HTTP: the table of rights of `gas.service.rights`, tested on the real service."""
 
 import contextlib
 import json
@@ -42,7 +42,7 @@ class Site:
         return "127.0.0.1", int(self.service.url.rpartition(":")[2])
 
     def head(self, user, request, *lines):
-        """The bytes of the head of a request."""
+        """The bytes of a request's head."""
         own = ["Host: x", f"Authorization: Bearer {self.tokens[user]}", "Content-Type: application/json"]
         return "\r\n".join([f"{request} HTTP/1.1", *own, *lines, "", ""]).encode()
 
@@ -69,7 +69,7 @@ def site(tmp_path):
 
 
 def whole(connection):
-    """Read an answer, head and body, that is an error's."""
+    """Read an error answer, head and body."""
     said = b""
     while not said.endswith(b"}}"):
         said += connection.recv(2**16)
@@ -77,7 +77,7 @@ def whole(connection):
 
 
 def request_of(method, path, job):
-    """A proper request of a route, as path and body."""
+    """A valid request of a route, as path and body."""
     bodies = {
         ("POST", "/v1/jobs"): BODY,
         ("POST", "/v1/reservations"): RESERVATION,
@@ -147,7 +147,7 @@ def test_a_key_of_somebody_else_finds_nothing(site):
 
 @pytest.mark.thorough
 def test_a_fuzz_of_users_routes_and_jobs_never_leaks_or_harms(site):
-    """Random requests of everybody; what bob and nobody can bring about is only what is theirs."""
+    """Random requests of everybody; bob and anonymous clients can only affect what is theirs."""
     chance = random.Random(7)
     hers = [site.process_of("alice") for _ in range(3)]
     his = [site.job_of("bob") for _ in range(2)]

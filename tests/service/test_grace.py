@@ -34,7 +34,7 @@ def test_it_lasts_no_longer_than_jobs_are_kept(keep, lasts):
 
 
 def test_restarts_neither_end_nor_extend_it():
-    """Only time that the service runs uses it up, however often it is restarted."""
+    """Only time while the service runs uses it up, however often it is restarted."""
     grace, now = Grace().after(100 * DAY, NOW), NOW
     for _ in range(14):
         now += DAY // 2  # it runs

@@ -1,7 +1,7 @@
-"""One user, or somebody without a token, takes what can be had; another user's submissions are answered all the same.
+"""One user, or somebody without a token, takes all that can be had; another user's submissions are still answered.
 
-The attacks are those of ``tests/hostile_clients.py``, from a process of their own; the service may open 1024 files, as
-most systems let it. What the other user had to wait is shown with -s, beside what it was without an attack.
+The attacks are those of ``tests/hostile_clients.py``, from a separate process; the service may open 1024 files, the
+default of most systems. The other user's waits are shown with -s, beside those without an attack.
 """
 
 import http.client
@@ -38,7 +38,7 @@ ATTACKS = {
     "bodies": 20,
     "junk": 15,
 }
-"""How many clients each has."""
+"""The number of clients in each attack."""
 
 
 class Site:
@@ -59,7 +59,7 @@ class Site:
         self.undisturbed = self.took(0.5)
 
     def ask(self, user, method, path, body=None):
-        """Return the status and the text of an answer, over a connection of its own."""
+        """Return the status and the text of an answer, over a new connection."""
         connection = http.client.HTTPConnection(self.address, timeout=20)
         try:
             headers = {"Authorization": f"Bearer {self.tokens[user]}", "Content-Type": "application/json"}
@@ -75,7 +75,7 @@ class Site:
         return json.loads(text)["id"]
 
     def took(self, seconds):
-        """Return, sorted, how long bob's submissions took, one after the other, each on a new connection."""
+        """Return, sorted, how long bob's submissions took, one by one, each on a new connection."""
         took, until = [], time.monotonic() + seconds
         while time.monotonic() < until or len(took) < 5:
             began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Jobs and reservations over HTTP: submitted, changed, cancelled, run, and refused with the place."""
+"""Jobs and reservations over HTTP: submitted, changed, cancelled, run; refusals name the field."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""A job of the service: what is counted of its request, what others see of it, what its directory says."""
+"""A job of the service: how its request is counted, what others see of it, what its directory says."""
 
 from dataclasses import replace
 

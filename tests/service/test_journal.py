@@ -1,4 +1,4 @@
-"""What is noted of a broken promise: on its job and in the log, how late it is and why."""
+"""What is noted of a broken promise, on its job and in the log: how late it is and why."""
 
 import logging
 
@@ -12,7 +12,7 @@ REQUEST = JobRequest("job", "lu", 4, 10, "simulated", run_time=10)
 
 
 def overrun(schedule):
-    """The job that runs does not end at its walltime."""
+    """The running job does not end at its walltime."""
     schedule.step(101)
 
 

@@ -1,4 +1,4 @@
-"""Requests that wait for each other: every user's turn comes, whatever the others do."""
+"""Requests that wait for each other: every user gets a turn, whatever the others do."""
 
 import asyncio
 import threading

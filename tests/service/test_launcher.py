@@ -1,4 +1,4 @@
-"""The helper that stays root: which requests it refuses, and what directories that mislead it do."""
+"""The helper that stays root: which requests it refuses, and the effect of misleading directories."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gas.service.records import Unknown
 
 
 class Planted:
-    """A helper over directories into which a service that was taken over has put things."""
+    """A helper on directories in which a compromised service has put things."""
 
     def __init__(self, users: UnixUsers, top: Path) -> None:
         account = users.uid(users.service)
@@ -69,7 +69,7 @@ class Planted:
         return state
 
     def check(self) -> None:
-        """Verify that nothing happened to a file of root's that lies in the way."""
+        """Verify that nothing happened to a file of root's to which a trap points."""
         after = self.victim.stat()
         assert self.victim.read_text() == "root's own"
         assert (after.st_uid, after.st_mode, after.st_mtime_ns) == (0, self.before.st_mode, self.before.st_mtime_ns)
@@ -171,7 +171,7 @@ def test_a_helper_kills_processes_of_the_user_alone(planted: Planted) -> None:
 
 
 class Other:
-    """The other end of a launcher's connection: what it was asked, and what it answers."""
+    """The other end of a launcher's connection: the requests to it, and its answers."""
 
     def __init__(self) -> None:
         near, self.far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

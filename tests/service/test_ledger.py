@@ -1,4 +1,4 @@
-"""What the service predicted and what came of it: corrected by, shown, kept over restarts, and never in the way."""
+"""The service's predictions and their outcomes: correcting, shown, kept over restarts, and never in the way."""
 
 import json
 import os
@@ -19,7 +19,7 @@ MACHINE = {"version": "1"}
 
 
 class Scheduler:
-    """Jobs with a feed of their changes, as the service has them."""
+    """Jobs with a feed of their changes, as in the service."""
 
     def __init__(self):
         self.feed, self.jobs, self.found = Feed(), {}, []
@@ -52,14 +52,14 @@ def kept(tmp_path, scheduler):
 
 
 def predict(kept, scheduler, *ids, now=100, longest=1000):
-    """Predict that jobs wait evenly up to the longest."""
+    """Predict waits of jobs as uniform up to the longest."""
     for id in ids:
         scheduler.becomes(id, "queued", now + longest)
     kept.note({id: kept.predict(now, np.arange(0, longest, 10), longest) for id in ids}, kept.position)
 
 
 def known(tmp_path):
-    """What the file says: starts that came true, and jobs without one."""
+    """The contents of the file: starts of the outcomes, and jobs without one."""
     wire = json.loads((tmp_path / FILE).read_bytes())
     return [row[0] for row in wire["outcomes"]], sorted(map(int, wire["open"]))
 
@@ -117,7 +117,7 @@ def test_changes_that_the_feed_has_dropped_are_looked_up(scheduler, tmp_path):
 
 
 def test_what_is_noted_while_others_are_looked_up_is_read_from_its_own_position(scheduler, tmp_path):
-    """Job 2 is predicted from a schedule in which it waits, starts, and is noted while a thread looks job 1 up."""
+    """Job 2 is predicted as waiting, starts, and is noted while a thread looks up job 1."""
     scheduler.feed = Feed(room=6)
     kept = opened(tmp_path, scheduler)
     predict(kept, scheduler, 1)
@@ -150,7 +150,7 @@ def test_what_is_noted_while_others_are_looked_up_is_read_from_its_own_position(
 
 
 def test_intervals_that_did_not_hold_get_wider_until_they_do(kept, scheduler):
-    """Jobs wait three times as long as all samples say; the promise is far."""
+    """Jobs wait three times as long as all samples say; the promise is far off."""
     widths = []
     for id in range(1, 121):
         scheduler.becomes(id, "queued", 10_000)

@@ -85,7 +85,7 @@ def admitted(limiter, user, now):
 
 
 def wait(limiter, user, now):
-    """How long a request is told to wait, None if it is admitted."""
+    """How long a request has to wait, None if it is admitted."""
     try:
         limiter.admit(user, now)
     except TooMany as error:

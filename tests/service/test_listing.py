@@ -1,4 +1,4 @@
-"""Lists of jobs in pages: in submission order, all of them once, and never more than a page at a time."""
+"""Lists of jobs in pages: in submission order, each job once, and never more than a page at a time."""
 
 import json
 import time
@@ -38,7 +38,7 @@ def test_the_pages_together_are_the_list(ids, limit, user):
 
 @pytest.fixture
 def busy(start_s3):
-    """Five ended jobs, two that run and four that wait; as the numbers have it, ended ones among the others."""
+    """Five ended jobs, two running and four waiting ones; by number, ended ones are among the others."""
     s3 = start_s3(4)
     s3.made = [s3.simulated(2, 5000)["id"] for _ in range(11)]
     for id in s3.made[2:9:2] + s3.made[:1]:

@@ -30,7 +30,7 @@ def until_running(live, id):
 
 
 def again(live, tmp_path, hand):
-    """The next life of the service, over the same store."""
+    """A new life of the service, on the same store."""
     live.stop()
     return LiveScheduler("test", 10, tmp_path / "state", clock=Clock(real=hand))
 
@@ -258,7 +258,7 @@ def test_a_size_that_nothing_depends_on_yet_may_be_corrected(tmp_path, hand):
 
 
 def test_a_stall_is_an_outage_and_takes_nothing_of_a_walltime(live, hand):
-    """Stopped, suspended or starved, the service starts late what it should have started; that is named."""
+    """Stopped, suspended or starved, the service makes missed starts late, and reports them."""
     live.submit(simulated(10, 5))
     command = ("sh", "-c", "exit 0")
     job, _ = live.submit(JobRequest("job", "job", 10, 4, actuator="process", command=command))
@@ -384,7 +384,7 @@ def test_an_answer_is_the_job_as_it_was_then(live, hand):
 
 
 class Unwritable:
-    """A store that takes nothing for a while."""
+    """A store that refuses writes for a while."""
 
     def __init__(self, live, monkeypatch):
         self.live, self.monkeypatch = live, monkeypatch
@@ -400,7 +400,7 @@ class Unwritable:
         self.monkeypatch.undo()
 
     def seen(self):
-        """Return whether something was to be written, and could not be."""
+        """Return whether a write was tried and failed."""
         try:
             self.live.jobs()
         except StoreFailed:
@@ -413,7 +413,7 @@ def process(live, *command):
 
 
 def test_a_job_whose_end_cannot_be_written_is_not_run_again(live, hand, tmp_path, monkeypatch):
-    """It leaves no trace of itself, so that only the runner knows that it has run."""
+    """It deletes its own directory, so that only the runner knows that it has run."""
     folder, proof = tmp_path / "state" / "jobs", tmp_path / "proof"
     up = "until [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done"
     job = process(live, "sh", "-c", f"cd /; {up}; rm -rf $GAS_JOB_DIRECTORY; echo x >> {proof}")
@@ -536,7 +536,7 @@ def test_due_starts_are_looked_for_without_looking_at_every_job(live, hand, monk
 
 
 class Untouchable(dict):
-    """Jobs that may be looked up, and not gone through."""
+    """Jobs that may be looked up, but not iterated over."""
 
     def values(self):
         raise AssertionError("every job is looked at")
@@ -545,7 +545,7 @@ class Untouchable(dict):
 
 
 def test_what_was_answered_does_not_follow_the_job(live, hand):
-    """Answers are put into JSON after the lock is released, while the job goes on."""
+    """Answers become JSON after the lock is released, while the job goes on."""
     live.submit(simulated(10, 50))
     keyed = replace(simulated(10, 50, user="ada"), key="k")
     answers = [live.submit(keyed)[0], live.submit(keyed)[0]]

@@ -1,7 +1,7 @@
-"""Many clients at once submit, cancel and read: no error, and never more processors in use than there are.
+"""Many clients at once submit, cancel and read: no errors, and never more processors in use than there are.
 
-GAS_LOAD_SECONDS says for how long (3 s by default, two minutes in the long run). What the 99th of a hundred requests
-had to wait is shown with -s.
+GAS_LOAD_SECONDS is the duration (3 s by default, two minutes in the long run). The 99th percentile of requests' waits
+is shown with -s.
 """
 
 import http.client
@@ -25,7 +25,7 @@ QUEUED = 300
 
 
 class Client(threading.Thread):
-    """Asks for one thing after the other on a connection of its own."""
+    """Sends one request after another on a connection of its own."""
 
     def __init__(self, number, url, until):
         super().__init__(name=f"client-{number}")
@@ -90,7 +90,7 @@ class Client(threading.Thread):
         return json.loads(text)
 
     def follow(self):
-        """Have a second thread read the event stream all the while."""
+        """Have a second thread read the event stream meanwhile."""
         self.events = threading.Thread(target=self.read_events, name=f"events-{self.number}")
         self.events.start()
 
@@ -114,7 +114,7 @@ class Client(threading.Thread):
 
 
 def shown(took):
-    """Return a line for each kind of request: how many, and what half of them and 99 of 100 took at most."""
+    """Return a line for each kind of request: the count, and the median and the 99th percentile of the time taken."""
     lines = []
     for kind in sorted(took):
         times = sorted(took[kind])
@@ -161,7 +161,7 @@ def test_many_clients_at_once(tmp_path, seconds, many):
 
 
 def finish(service):
-    """Cancel what waits, and wait for what runs."""
+    """Cancel waiting jobs, and wait for running ones."""
     for job in service.jobs(ended=0):
         if job["state"] != "running":
             assert service.request("DELETE", f"/v1/jobs/{job['id']}").status_code == 200

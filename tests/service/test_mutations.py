@@ -1,7 +1,7 @@
-"""Thousands of broken requests, slow clients all the while: the service goes on answering.
+"""Thousands of broken requests, with slow clients meanwhile: the service goes on answering.
 
-Each request is a proper one that was cut, blown up, mistyped, wrongly encoded or wrongly framed, sent over a raw
-socket. GAS_MUTATIONS is their number (1,000 by default, 10,000 in the long run).
+Each request is a valid one that was cut, blown up, mistyped, wrongly encoded or wrongly framed, sent over a raw socket.
+GAS_MUTATIONS is their number (1,000 by default, 10,000 in the long run).
 """
 
 import contextlib
@@ -24,12 +24,12 @@ MUTATIONS = int(os.environ.get("GAS_MUTATIONS", "0"))
 BATCHES = 10
 CONNECTIONS = 12
 PATIENCE = 0.3
-"""Seconds after which a client that was not answered closes its side: answers of a busy machine come within them."""
+"""Seconds after which a client without an answer closes its side: even a busy machine answers sooner."""
 
 SEED = 20
 
 GROWTH = 64 * 2**20
-"""Bytes by which memory may grow: several times what a batch holds at once, far less than what was sent in all."""
+"""Bytes by which memory may grow: several times what a batch holds at once, far less than all that was sent."""
 
 BODIES = [
     (
@@ -74,7 +74,7 @@ PLAIN = [
 
 
 def request(method, path, body=b"", headers=()):
-    """Return a proper request as bytes."""
+    """Return a valid request as bytes."""
     lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close"]
     lines += [f"Content-Type: application/json\r\nContent-Length: {len(body)}"] if body else []
     return "\r\n".join([*lines, *headers]).encode() + b"\r\n\r\n" + body
@@ -97,7 +97,7 @@ ODD = [
 
 
 def wrong_types(chance):
-    """A value somewhere in the body is of another type, missing, or one too many."""
+    """A value somewhere in the body has another type, is missing, or is surplus."""
     method, path, body = chance.choice(BODIES)
     body = json.loads(json.dumps(body))
     for _ in range(chance.randint(1, 3)):
@@ -235,7 +235,7 @@ def bad_chunks(chance):
 
 
 def oversized(chance):
-    """More than the service takes: as it says, or more than it says."""
+    """More bytes than the service accepts: as announced, or more than announced."""
     size = chance.choice([5 * 2**20, 50 * 2**20, 2**40])
     head = "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
     if chance.random() < 0.5:
@@ -313,7 +313,7 @@ def send(address, number):
 
 
 class Slow(threading.Thread):
-    """Clients that send a byte now and then, and never come to an end; or that do not read what they asked for."""
+    """Clients that send a byte at times without ever finishing, or that do not read their answers."""
 
     def __init__(self, address, count=20):
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""What an outage makes of starts: a reservation for a job has lapsed, others are planned again if they were missed."""
+"""The effect of an outage on starts: a job's reservation has lapsed, other missed jobs are planned again."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a job has printed: the end of each stream, whatever the job has put in its place."""
+"""The output of a job: the end of each stream, whatever the job has put in its place."""
 
 from __future__ import annotations
 

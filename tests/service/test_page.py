@@ -1,4 +1,4 @@
-"""The page at / in a real Chromium, against a real service: what it shows, how it is used, what it never does."""
+"""The page at / in a real Chromium, on a real service: what it shows, how it is used, what it never does."""
 
 import json
 import random
@@ -97,7 +97,7 @@ class Page:
         return {int(job["job"]): job for job in found}
 
     def box(self, id):
-        """Where the picture shows a job: left, width, height in pixels."""
+        """The position of a job in the picture: left, width, height in pixels."""
         return self.js(
             "const r = document.querySelector(`#picture [data-job='${arguments[0]}']`).getBoundingClientRect();"
             "return [r.left, r.width, r.height]",
@@ -129,7 +129,7 @@ class Page:
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def hour(self, hour):
-        """Let the browser stand in a time zone in which it is this hour of the day now; None for the machine's own."""
+        """Put the browser in a time zone where it is this hour of the day now; None for the machine's own."""
         east = (hour - datetime.now(UTC).hour + 12) % 24 - 12 if hour is not None else None
         zone = "" if east is None else f"Etc/GMT{-east:+d}"  # POSIX counts to the west
         self.browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
@@ -138,7 +138,7 @@ class Page:
         return [e["message"] for e in self.browser.get_log("browser") if e["level"] in ("SEVERE", "WARNING")]
 
     def hosts(self):
-        """The hosts that anything was asked of."""
+        """The hosts to which requests were sent."""
         messages = [json.loads(e["message"])["message"] for e in self.browser.get_log("performance")]
         urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
         return {url.split("/")[2] for url in urls if not url.startswith("data:")}
@@ -146,7 +146,7 @@ class Page:
 
 @pytest.fixture
 def page(chromium, start_s3):  # services end after the page
-    """The page; at the end, nothing was wrong on the console and no other host was asked."""
+    """The page; at the end, the console had no errors and no other host was asked."""
     one = Page(chromium)
     one.width(1280, 900)
     one.scheme("light")
@@ -569,7 +569,7 @@ def test_everything_that_can_be_used_has_a_name(page, s3):
 @pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(("width", "hour"), [(360, 12), (320, 12), (320, 23)])
 def test_a_phone_needs_no_sideways_scrolling(page, s3, width, hour):
-    """Late in the evening what ends tomorrow is told with its day, which is wider."""
+    """Late in the evening, an end tomorrow is shown with its day, which is wider."""
     page.hour(hour)
     s3.simulated(10, 3600, name="a-name-without-any-place-to-break-it-" * 5)
     s3.simulated(10, 40 * 86400, name="x " * 90)

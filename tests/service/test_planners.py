@@ -1,4 +1,4 @@
-"""Planning in processes of their own: the same answers, in turn, within a time, and ended with the service."""
+"""Planning in separate processes: the same answers, in turn, within a time limit; they end with the service."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ def slow_list(frames=8_000):
 
 @pytest.fixture
 def made():
-    """Make planners that are stopped in the end."""
+    """Make planners, and stop them at the end."""
     with contextlib.ExitStack() as stack:
 
         def make(look=lambda: PAPER):
@@ -48,7 +48,7 @@ def made():
 
 
 def children(pid):
-    """Return the processes that a process has started."""
+    """Return the child processes of a process."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -135,7 +135,7 @@ def test_one_user_waits_in_turn_and_only_so_often(made, monkeypatch):
     plan = ours._plan
 
     def held_up(request):
-        """Plan; of alice's plans the first goes on when bob has his, whatever the machine runs first."""
+        """Plan; alice's first plan only goes on when bob has his, whatever the machine runs first."""
         assert pickle.loads(request) == bobs or bob_is_done.wait(60), "he does not wait for hers"
         return plan(request)
 

@@ -1,4 +1,4 @@
-"""Planning over HTTP: the same reading, the same planner, and limits on what a stranger may ask."""
+"""Planning over HTTP: the same parser, the same planner, and limits on strangers' requests."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a power cut leaves of a job: real wrappers over a disk that is slow, fails, or forgets what was not synced."""
+"""A job after a power cut: real wrappers on a disk that is slow, fails, or forgets what was not synced."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ended(directory: Path) -> Ended:
 
 
 def position(calls: list[Call], name: str, path: Path | str) -> int:
-    """Return the place of the first such call that succeeded."""
+    """Return the position of the first such call that succeeded."""
     return next(i for i, each in enumerate(calls) if (each.name, each.path, each.error) == (name, str(path), 0))
 
 
@@ -71,7 +71,7 @@ def test_the_claim_and_all_that_leads_to_it_are_on_disk_before_the_command_is_st
 
 
 def on_disk(calls: list[Call], directory: Path) -> bool:
-    """Return whether the claim would surely be there after a cut behind these calls."""
+    """Return whether the claim is sure to survive a cut after these calls."""
 
     def synced(path: Path, after: int) -> bool:
         return any((each.name, each.path, each.error) == ("fsync", str(path), 0) for each in calls[after:])
@@ -110,7 +110,7 @@ def test_after_a_cut_at_any_call_a_command_that_was_started_is_known_to_have_bee
 
 
 def test_an_empty_claim_is_a_claim(tmp_path: Path) -> None:
-    """A file system may keep the name of a file and lose what was in it."""
+    """A file system may keep a file's name and lose its content."""
     (tmp_path / "claim.json").touch()
     begin(tmp_path, f"touch {tmp_path}/ran")
     assert ended(tmp_path).reason == "lost"
@@ -232,7 +232,7 @@ def test_a_job_that_no_wrapper_could_take_ends_with_its_walltime(
 
 
 def forget(calls: list[Call], state: Path) -> int:
-    """Take away the claims that a cut would have taken, and what hangs on them; return how many there were."""
+    """Remove the directories of jobs whose claims a cut would have removed; return how many claims there were."""
     lost = 0
     for directory in (state / "jobs").iterdir():
         if not on_disk(calls, directory):
@@ -242,7 +242,7 @@ def forget(calls: list[Call], state: Path) -> int:
 
 
 def cut(service: Service, state: Path) -> None:
-    """End the service, its wrappers and their jobs in one moment, as far as that can be had."""
+    """End the service, its wrappers and their jobs as nearly at once as possible."""
     service.process.send_signal(signal.SIGSTOP)
     pids = [*running_wrappers(state).values(), *(pid for job in marked_processes(state).values() for pid in job)]
     for pid in pids:

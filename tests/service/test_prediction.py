@@ -1,4 +1,4 @@
-"""What is said of a waiting job's start beside its promise: learnt here, near the truth, never in anybody's way."""
+"""The prediction of a waiting job's start beside its promise: learnt here, near the truth, never in the way."""
 
 import logging
 import threading
@@ -29,12 +29,12 @@ def machine_code():
 
 @pytest.fixture(autouse=True)
 def without_rest(monkeypatch):
-    """Whatever has changed since a moment ago is seen at once."""
+    """Changes are seen at once, however recent."""
     monkeypatch.setattr(prediction, "REST_FACTOR", 0.0)
 
 
 def again(live, tmp_path, hand):
-    """The next life of the service, over the same store."""
+    """A new life of the service, on the same store."""
     live.stop()
     return LiveScheduler("test", 10, tmp_path / "state", clock=Clock(real=hand))
 
@@ -46,7 +46,7 @@ def submit(live, processors, walltime, run_time=None, user="ada", **more):
 
 
 def teach(live, hand, jobs=40, share=0.1, user="ada"):
-    """Let jobs of a user end that used this share of their walltimes."""
+    """Let a user's jobs end that used this share of their walltimes."""
     for i in range(jobs):
         submit(live, 1 + i % 10, walltime := 1000 + 100 * (i % 7), int(share * walltime), user=user)
     hand.time += jobs * 2000
@@ -54,7 +54,7 @@ def teach(live, hand, jobs=40, share=0.1, user="ada"):
 
 
 def told(live, id):
-    """What is answered of a job, beside its promise."""
+    """The answer about a job, with its promise."""
     job = live.job(id)
     found = live.predictions(id).result(SOON).get(id)
     return live.job(id).predicted_to_wire(found, live.clock.now()) | {"promise": job.promise, "state": job.state}
@@ -383,7 +383,7 @@ def test_only_the_last_ones_are_remembered():
 
 
 def learnt(start_s3):
-    """A service on which enough jobs have ended, one runs and one waits: return it and the latter's number."""
+    """A service with enough ended jobs, one running and one waiting: return it and the waiting job's number."""
     s3 = start_s3(10, clock_speed=1000.0)
     jobs = [s3.simulated(1, 1000, 100) for _ in range(30)]
     for job in jobs:

@@ -9,7 +9,7 @@ from workloads import Header, Log, apply_overrun, rigid_jobs
 
 @pytest.fixture
 def log():
-    """Ten jobs a day apart, each of half the machine for two days: two run, the rest wait."""
+    """Ten jobs, one a day, each for half of the machine for two days: two run, the rest wait."""
     day = 86400
     count = 10
     columns = {

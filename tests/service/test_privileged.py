@@ -1,4 +1,4 @@
-"""Each job as its own Unix user: real users, a real service that root has started, and jobs that try what they can."""
+"""Each job as its own Unix user: real users, a real service started by root, and jobs that try all they can."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gas.service.token_file import add_token
 
 
 def status(pid: int) -> dict[str, str]:
-    """Return what the system says of a process."""
+    """Return what the system shows of a process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
@@ -37,7 +37,7 @@ def uids(pid: int) -> set[int]:
 
 
 class Site:
-    """A service that root has started for the users of a test."""
+    """A service started by root for the users of a test."""
 
     def __init__(self, users: UnixUsers, place: PrivilegedPlace, log: Path, *options: str) -> None:
         self.users, self.place, self.log, self.options = users, place, log, options
@@ -240,7 +240,7 @@ def test_a_process_with_the_command_line_of_a_wrapper_is_none(site: Site) -> Non
 
 
 def test_a_job_cannot_reach_its_wrapper_s_files_by_what_it_was_given(site: Site) -> None:
-    """Its output files are all that is open in it; through them it finds nothing but them."""
+    """It has only its output files open, and through them it finds nothing else."""
     printed = site.run(
         site.users.ada,
         "ls /proc/$$/fd | tr '\\n' ' '; readlink /proc/$$/fd/0; cat /proc/$$/fd/1 > copy; ln -L /proc/$$/fd/1 ~/link; "

@@ -52,7 +52,7 @@ def nothing_is_left(tmp_path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def innocent() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that has nothing to do with any job."""
+    """A process unrelated to any job."""
     process = subprocess.Popen(["sleep", "60"], start_new_session=True)
     yield process
     process.kill()
@@ -457,7 +457,7 @@ def test_a_job_with_a_rubbish_record_still_comes_to_an_end(tmp_path: Path, name:
 
 @pytest.mark.parametrize("hours", [-2, 2])
 def test_a_step_of_the_wall_clock_changes_no_walltime(tmp_path, hours):
-    """The service's clock counts on from where it began; the wall clock has been set since."""
+    """The service's clock counts from its start; the wall clock has been set since."""
     now = time.time() + 3600 * hours
     command = Command(("sleep", "30"), {}, "/")
     start_process(tmp_path / "1", command, terminate_at=now + 1, kill_at=now + 1.5, now=now)

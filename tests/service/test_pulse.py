@@ -28,7 +28,7 @@ class Process:
         self.pulse = Pulse(lambda: self.elapsed, lambda: self.used)
 
     def run(self, seconds, *, used=0.0):
-        """Beat every now and then."""
+        """Beat at intervals."""
         for _ in range(int(seconds * 4)):
             self.elapsed += 0.25
             self.used += used / 4

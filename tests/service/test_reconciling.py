@@ -1,4 +1,4 @@
-"""What the directories of jobs show that a store does not know any more: taken in, counted, or left alone."""
+"""Jobs whose directories exist but which the store does not know: taken in, counted, or left alone."""
 
 import json
 from dataclasses import replace
@@ -34,7 +34,7 @@ class Site:
         self.clock = Clock(real=lambda: float(NOW))
 
     def directory(self, one, *, store=None, **changed):
-        """Make the directory that a job has whose wrapper was started."""
+        """Make the directory of a job whose wrapper was started."""
         facts = one.facts(self.store.identity if store is None else store) | changed
         record = {"command": list(one.request.command), "environment": dict(one.request.environment), "facts": facts}
         folder = self.jobs / one.directory_name
@@ -179,7 +179,7 @@ def test_a_first_shape_that_no_service_wrote_is_not_taken_in(site, first):
 
 
 def begun(site, one, **end):
-    """Make the directory of a job that a wrapper has taken; `end` is its record of the end."""
+    """Make the directory of a job that a wrapper has claimed; `end` is its record of the end."""
     folder = site.directory(one)
     (folder / "claim.json").write_text("{}")
     if end:
@@ -231,7 +231,7 @@ def test_a_job_that_ended_without_having_run_by_its_directory_too_stays_ended(si
 
 
 def test_a_job_of_a_number_that_the_backup_has_passed_over_is_taken_in(site):
-    """Of three backups, one knows numbers that were given after another was restored, and none from before that."""
+    """Of three backups, one knows numbers assigned after another was restored, and none from before that."""
     site.store.write(new=[job(1), job(5, request=KEYLESS)])
     site.directory(job(3, request=KEYLESS))
     site.store.go_on_from_here("a backup was restored")

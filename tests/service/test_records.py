@@ -1,4 +1,4 @@
-"""The records of a job, read back: nothing that they hold raises, and no other process is taken for its own."""
+"""The records of a job, read back: no content raises, and no other process is mistaken for the job's."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def nothing_is_left(tmp_path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def innocent() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that has nothing to do with any job."""
+    """A process unrelated to any job."""
     process = subprocess.Popen(["sleep", "60"], start_new_session=True)
     yield process
     process.kill()

@@ -1,4 +1,4 @@
-"""Jobs that fight those who end them: their wrapper, and the service behind it."""
+"""Jobs that resist being ended by their wrapper, and after it by the service."""
 
 from __future__ import annotations
 

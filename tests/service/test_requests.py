@@ -1,4 +1,4 @@
-"""What the bodies of requests may hold."""
+"""What the bodies of requests may contain."""
 
 import pytest
 from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""Another shape for a waiting job: what it gets, what refuses it, and that it is durable and done once."""
+"""Another shape for a waiting job: its new start, the refusals, and that the change is durable and made once."""
 
 import sqlite3
 from dataclasses import replace

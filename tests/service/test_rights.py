@@ -1,4 +1,4 @@
-"""The table of rights, and that every route of the service goes by it."""
+"""The table of rights, and that every route of the service follows it."""
 
 import itertools
 import re

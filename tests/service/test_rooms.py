@@ -1,4 +1,4 @@
-"""Who gives way: checked against counting by hand."""
+"""Which connection is closed for a new one: checked by counting by hand."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Jobs as rows: what is written is read back, and a value that has changed since is noticed."""
+"""Jobs as rows: they are read back as written, and a value that has changed since is noticed."""
 
 from dataclasses import replace
 

@@ -222,7 +222,7 @@ def test_a_job_that_stops_its_wrapper_has_a_walltime_all_the_same(runner):
 
 @contextmanager
 def no_descriptors():
-    """Whoever opens anything in this process meets EMFILE."""
+    """Opening anything in this process fails with EMFILE."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     lowest = os.dup(0)
     os.close(lowest)

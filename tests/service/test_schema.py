@@ -1,6 +1,6 @@
 """schemathesis sends what the OpenAPI document allows, and what it does not, to a real service.
 
-The endless event stream apart, which has its own tests. Programs that it asks for cannot be found.
+It leaves out the endless event stream, which has its own tests. The programs it submits do not exist.
 """
 
 import collections
@@ -17,7 +17,7 @@ from gas.service.tokens import Tokens
 
 @pytest.fixture
 def service(tmp_path, monkeypatch):
-    """Start a machine so large that every size is allowed; return where it is, and the headers to ask it with."""
+    """Start a machine so large that every size is allowed; return its address, and the headers of requests to it."""
     monkeypatch.setenv("PATH", str(tmp_path))
     secret, _ = add_token(tmp_path / "tokens", "ada", "operator")
     scheduler = LiveScheduler("s3", MOST_PROCESSORS, tmp_path / "state")
@@ -26,7 +26,7 @@ def service(tmp_path, monkeypatch):
 
 
 def run(service, examples, seed, choose=lambda schema: schema):
-    """Return how many requests were answered with each status, and what was wrong."""
+    """Return the number of answers by status, and the problems."""
     import schemathesis  # here, not by each worker that collects this
     from schemathesis import GenerationMode, engine
     from schemathesis.config import (
@@ -74,7 +74,7 @@ def run(service, examples, seed, choose=lambda schema: schema):
 
 
 def users(schema):
-    """What an operator does apart: it would leave nothing to schedule."""
+    """Leave out what an operator does: it would leave nothing to schedule."""
     return schema.exclude(path="/v1/machine", method="PUT")
 
 

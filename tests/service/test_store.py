@@ -76,7 +76,7 @@ def test_a_file_that_is_no_store_is_refused(path):
 
 
 def test_an_empty_file_is_refused_and_a_store_that_could_not_be_made_leaves_none(path):
-    """An empty file may be what is left of a store: a copy onto a full disk, say."""
+    """An empty file may be the remains of a store, for example a copy onto a full disk."""
 
     class FullDisk(sqlite3.Connection):
         def execute(self, statement, *parameters):
@@ -236,7 +236,7 @@ def test_a_job_of_another_shape_is_read_back_with_both_and_what_was_asked_for(pa
 
 
 def test_a_schema_that_is_not_even_text_is_damage(path):
-    """As one flipped bit may make of it; what SQLite says of it is no text either."""
+    """As after one flipped bit; SQLite's message about it is not text either."""
     Store(path).close()
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE meta", b"CREATE T\xe2BLE meta"))
     with pytest.raises(StoreDamaged, match="the store is damaged"):

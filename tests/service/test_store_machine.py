@@ -1,4 +1,4 @@
-"""S³ under any sequence of operations, rebuilt from a copy of its store after each of them."""
+"""S³ under any sequence of operations, rebuilt from a copy of its store after each one."""
 
 import shutil
 import tempfile
@@ -29,7 +29,7 @@ CLASSES = Classes(("urgent", "normal", "low"), "normal")
 
 
 class Stored(RuleBasedStateMachine):
-    """Whatever happens to a scheduler, the one rebuilt from its store at the same instant gives the same answers."""
+    """Whatever happens to a scheduler, one rebuilt from its store at the same instant gives the same answers."""
 
     @initialize(processors=st.integers(1, 8), speed=st.sampled_from([1.0, 1.0, 10.0]))
     def begin(self, processors, speed):
@@ -75,7 +75,7 @@ class Stored(RuleBasedStateMachine):
         return None if job is None else job.to_wire()
 
     def rebuilt(self):
-        """Return a scheduler made from a copy of the files as they are now, the first one's still open."""
+        """Return a scheduler made from a copy of the files as they are now, while the first one has them open."""
         self.lives += 1
         copy = self.directory / f"copy-{self.lives}"
         copy.mkdir()
@@ -148,7 +148,7 @@ class Stored(RuleBasedStateMachine):
     @precondition(lambda self: self.reserved())
     @rule(data=st.data(), run_time=st.integers(0, 15), key=keys)
     def uses(self, data, run_time, key):
-        """A job takes the place of a reservation, once; all others stay where they are."""
+        """A job replaces a reservation, once; all others stay where they are."""
         held = data.draw(st.sampled_from(self.reserved()))
         others = {job.id: job.start for job in self.active() if job.id != held.id}
         size, walltime = held.request.processors, held.request.walltime
@@ -164,7 +164,7 @@ class Stored(RuleBasedStateMachine):
         return [job for job in self.active() if job.state == "reserved" and job.request.kind == "reservation"]
 
     def ask(self, scheduler, request):
-        """Return what the scheduler answers; a refusal changes nothing, the same key never makes a second job."""
+        """Return the scheduler's answer; a refusal changes nothing, the same key never makes a second job."""
         before = self.answers(scheduler)
         try:
             job, new = scheduler.submit(request)
@@ -203,7 +203,7 @@ class Stored(RuleBasedStateMachine):
         key=keys,
     )
     def reshapes(self, data, processors, walltime, run_time, patience, key):
-        """A waiting job gets what is asked for, once; no promise to others gets later; a refusal changes nothing."""
+        """A waiting job gets its new request, once; no other promise gets later; a refusal changes nothing."""
         before = {job.id: job for job in self.active()}
         id = data.draw(st.sampled_from(sorted(before)))
         start_by = None if patience is None else self.now + patience
@@ -233,7 +233,7 @@ class Stored(RuleBasedStateMachine):
     @precondition(lambda self: [job for job in self.active() if job.request.notice is not None])
     @rule(data=st.data(), accepts=st.booleans(), later=st.sampled_from([None, 0, 3]), key=keys)
     def answers_an_offer(self, data, accepts, later, key):
-        """What is accepted is the promise, once; no promise gets later; a refusal changes nothing."""
+        """An accepted offer becomes the promise, once; no promise gets later; a refusal changes nothing."""
         before = {job.id: job for job in self.active()}
         offered = [job for job in before.values() if job.request.notice is not None]
         chosen = data.draw(st.sampled_from(sorted(offered, key=lambda job: (job.offer is None, job.id))[:3]))
@@ -257,7 +257,7 @@ class Stored(RuleBasedStateMachine):
 
     @rule(processors=sizes)
     def the_machine_gets_another_size(self, processors):
-        """Who is told that a promise is broken is who is late or cancelled, nobody else."""
+        """Broken promises are reported for exactly the jobs that are late or cancelled."""
         before = {job.id: job.promise for job in self.active()}
         broken = self.live.health()["promises_broken"]
         told = {b.job.id: (b.promised, b.start) for b in self.live.resize(processors, cancel_larger=True)}
@@ -281,7 +281,7 @@ class Stored(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.3, 0.7, 1, 1, 2, 5, 20]))
     def time_passes(self, seconds):
-        """Instant after instant is handled, so that no promise moves later."""
+        """Every instant is handled in turn, so no promise gets later."""
         promised = {job.id: job.promise for job in self.active()}
         broken = self.live.health()["promises_broken"]
         for _ in range(int(seconds * 10)):
@@ -292,7 +292,7 @@ class Stored(RuleBasedStateMachine):
 
     @rule()
     def the_service_is_killed_and_comes_back_at_once(self):
-        """What it was when it died is on disk; the first one is left as it is, as `kill -9` would."""
+        """The state at its death is on disk; the first one is left as it is, as by `kill -9`."""
         dead, self.live = self.live, self.rebuilt()
         self.move_in(dead)
 

@@ -1,4 +1,4 @@
-"""Stores whose bytes were changed: refused and why, announced as older, or the same; never silently different.
+"""Stores with changed bytes: refused with the reason, reported as older, or unaffected; never silently different.
 
 `GAS_MUTANTS=10000 pytest -m long tests/service/test_store_mutations.py` is the long form.
 """
@@ -23,7 +23,7 @@ IDS = range(1, 61)
 
 
 def made(folder):
-    """Return a store of which half is still in the WAL, as after a kill."""
+    """Return a store half of which is still in the WAL, as after a kill."""
     live = LiveScheduler("test", 8, folder / "made", clock=Clock(origin=NOW, real_origin=NOW, real=lambda: NOW))
     for n in IDS:
         request = JobRequest(
@@ -52,7 +52,7 @@ def ended(job: Job) -> Job:
 
 
 def contents(folder):
-    """Return everything that a service on this state would answer, and whether it says that something is wrong."""
+    """Return all answers of a service on this state, and whether it reports a problem."""
     live = LiveScheduler("test", None, folder, clock=Clock(origin=NOW, real_origin=NOW, real=lambda: NOW))
     try:
         listed = [job.to_wire() for job in live.jobs(ended=1000)]
@@ -70,7 +70,7 @@ def contents(folder):
 
 
 def mutate(generator, folder):
-    """Change one of the files in one way, and return how."""
+    """Change one of the files in one way, and describe the change."""
     name = generator.choices(FILES, (6, 4, 1))[0]
     path = folder / name
     data = bytearray(path.read_bytes())
@@ -104,7 +104,7 @@ def mutate(generator, folder):
 
 
 def survives(seed, kept, expected, folder):
-    """Open one mutant; return how that ended."""
+    """Open one mutant, and return the outcome."""
     shutil.copytree(kept, folder)
     how = mutate(random.Random(seed), folder)
     try:

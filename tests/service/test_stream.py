@@ -1,4 +1,4 @@
-"""The event stream over HTTP: complete, in order, and made up for after a break."""
+"""The event stream over HTTP: complete, in order, and resumed without loss after a break."""
 
 import contextlib
 import json

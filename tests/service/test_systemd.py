@@ -1,4 +1,4 @@
-"""The units of systemd: what the guide shows, what is installed, and what systemd says of them."""
+"""The systemd units: as the guide shows them, as installed, and as systemd judges them."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Stores of earlier versions are brought up to date, wholly or not at all."""
+"""Stores of earlier versions are upgraded completely or not at all."""
 
 import sqlite3
 from dataclasses import replace

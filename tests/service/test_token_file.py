@@ -1,4 +1,4 @@
-"""The file of tokens: salted hashes, written whole, by several processes, for its owner alone."""
+"""The file of tokens: salted hashes, replaced as a whole by several processes, private to its owner."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ def path(tmp_path):
 
 
 def edited(path, change):
-    """Write the file as an editor would: in place, leaving its mode as it is."""
+    """Write the file as an editor would: in place, keeping its mode."""
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))

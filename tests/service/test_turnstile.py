@@ -10,7 +10,7 @@ from gas.service.turnstile import Turnstile
 
 
 class Crowd:
-    """Threads that wait at a turnstile one after the other, and note when they get through."""
+    """Threads that queue at a turnstile one by one, and note when they get through."""
 
     def __init__(self, turnstile):
         self.turnstile, self.through, self.threads = turnstile, [], []

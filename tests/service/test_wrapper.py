@@ -1,4 +1,4 @@
-"""The wrapper as the program it is, started without the rest of Gas."""
+"""The wrapper as a program of its own, started without the rest of Gas."""
 
 from __future__ import annotations
 

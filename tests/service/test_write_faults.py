@@ -1,7 +1,7 @@
-"""The disk is full, or refuses every write, while the service works: it says so, and memory never differs from disk.
+"""The disk is full or refuses every write while the service works: it says so, and memory never differs from disk.
 
-The disk is a small file system of its own, really filled; a limit of the operating system on the size of files refuses
-every write of the running service; and the file system is really read-only while it starts.
+The disk is a small file system that is really filled; an operating system limit on file size refuses every write of the
+running service; and the file system is really read-only while it starts.
 """
 
 import time
@@ -11,7 +11,7 @@ from service_process import TRACEBACK, FullDisk, NoWrites, Place, Service, check
 
 PROCESSORS = 4
 WEIGHT = {"actuator": {"kind": "process", "command": ["true"], "environment": {"WEIGHT": "x" * 3000}}}
-"""A submission that needs more room than is left in what the store has written before."""
+"""A submission that needs more room than the store's earlier writes left over."""
 
 
 ON_A_DISK_OF_ITS_OWN = pytest.mark.parametrize("place", [FullDisk], indirect=True, ids=["disk"])
@@ -26,7 +26,7 @@ def place(request, tmp_path):
 
 @pytest.fixture
 def start(place: Place, tmp_path):
-    """Start the service, again and again."""
+    """Start the service, repeatedly."""
     services = []
 
     def begin(ready=True):
@@ -47,7 +47,7 @@ def start(place: Place, tmp_path):
 
 
 def fill_schedule(service):
-    """Have jobs run and wait that will do so for the whole test; return a running, a waiting and a reserved one."""
+    """Submit jobs that run and wait for the whole test; return a running, a waiting and a reserved one."""
     blocker = service.simulated(PROCESSORS - 1, 5000)
     process = service.submit(shell(1, 4000, "sleep 4000")).json()
     waiting = [service.simulated(size, 100) for size in (1, 2, 4)]
@@ -59,12 +59,12 @@ def fill_schedule(service):
 
 
 def seen(service):
-    """Return what the schedule looks like."""
+    """Return the visible schedule."""
     return service.jobs(), service.frames()
 
 
 def refused(service, key):
-    """Submit until it is refused: some may still fit in what the store has written before. Return the accepted."""
+    """Submit until refused: some may still fit in room from the store's earlier writes. Return the accepted jobs."""
     accepted = []
     for n in range(2000):
         before = seen(service)
@@ -131,7 +131,7 @@ def test_killed_in_the_fault_it_comes_back_with_everything_that_it_had_answered(
 @pytest.mark.thorough
 @ON_A_DISK_OF_ITS_OWN
 def test_started_on_a_full_disk_it_says_so_or_serves(place, start, tmp_path):
-    """Whatever it does, there is no traceback, and nothing is lost."""
+    """Either way, there is no traceback and no loss."""
     service = start()
     fill_schedule(service)
     before = seen(service)
