@@ -25,7 +25,7 @@ def moldable_of(seed, count=300, load=1.1):
 
 
 def by_hand(rows, machine=8):
-    """Return jobs of (submit, own size, {size: time}) whose walltimes are twice their times."""
+    """Return jobs of (submit, own size, {size: time}); their walltimes are twice their times."""
     sizes = [sorted(times) for _, _, times in rows]
     own = np.array([own for _, own, _ in rows], np.int64)
     times = [[times[size] for size in sorted(times)] for _, _, times in rows]

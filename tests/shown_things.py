@@ -1,4 +1,4 @@
-"""A plan, a list, predictions and schedules, for tests of what a notebook shows of them."""
+"""A plan, a list, predictions and schedules, for tests of how a notebook shows them."""
 
 from pathlib import Path
 

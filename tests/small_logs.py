@@ -1,6 +1,6 @@
-"""Small logs on which schedulers trip: equal instants, jobs of no length or of the whole machine, wrong estimates.
+"""Small logs on which schedulers stumble: equal instants, jobs of no length or of the whole machine, wrong estimates.
 
-As hypothesis strategies, which shrink what fails, and by a seed, where thousands are wanted quickly.
+They come as hypothesis strategies, which shrink failures, and by seeds, for thousands of fast cases.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from workloads import RigidJobs, apply_overrun
 
 @dataclass(frozen=True)
 class Case:
-    """A log and what happens beside it."""
+    """A log, and cancellations, reservations and priorities for it."""
 
     machine: int
     rows: tuple[tuple[int, int, int, int], ...]
@@ -45,7 +45,7 @@ class Case:
         return beside if self.priorities is None else {**beside, "priorities": self.priorities}
 
     def by_force(self, policy, **options):
-        """Return what the brute force makes of it."""
+        """Return the brute force's outcome."""
         withdrawn = self.cancellations
         if withdrawn is not None:
             withdrawn = [FOREVER if instant == NOT_CANCELLED else instant for instant in withdrawn]
@@ -61,7 +61,7 @@ class Case:
 
 
 def assert_equal(schedule, outcome):
-    """Raise unless a schedule is, job by job, what the brute force says."""
+    """Raise unless a schedule equals, job by job, the outcome of the brute force."""
     assert schedule.start.tolist() == [NEVER_STARTED if start is None else start for start in outcome.start]
     assert schedule.end.tolist() == outcome.end
     assert schedule.reserved.tolist() == outcome.reserved
@@ -79,7 +79,7 @@ _RUN = st.sampled_from(["all", "all", "none", "half", "one less", "one", "more"]
 
 
 def run_time(kind, estimate):
-    """Return how long a job runs, in words of its estimate."""
+    """Return a run time; `kind` says in words how it relates to the estimate."""
     return {
         "all": estimate,
         "none": 0,
@@ -136,7 +136,7 @@ def prioritized(draw, of):
 
 
 def random_log(seed, jobs=(1, 14), most_processors=8, disturbed=False):
-    """Return a case made from a seed, with so many jobs at least and at most."""
+    """Return a case made from a seed, with a number of jobs within these bounds."""
     random = np.random.default_rng(seed)
     machine = int(random.integers(1, most_processors + 1))
     count = int(random.integers(jobs[0], jobs[1] + 1))
@@ -164,7 +164,7 @@ def random_log(seed, jobs=(1, 14), most_processors=8, disturbed=False):
 
 
 def busy_log(seed, jobs, load=3.0, disturbed=False):
-    """Return a case whose queue grows long, with lengths from seconds to hours: many holes, none like the other."""
+    """Return a case whose queue grows long, with lengths from seconds to hours: many holes, all different."""
     random = np.random.default_rng(seed)
     machine, longest = int(random.choice([8, 30, 100])), int(random.choice([1_000, 50_000]))
     powers = 2 ** random.integers(0, machine.bit_length(), jobs)
@@ -193,7 +193,7 @@ def busy_log(seed, jobs, load=3.0, disturbed=False):
 
 
 def standing_at(case, place, policy="s3", machine_code=False):
-    """Return a simulation that stands where a job arrives, what it shows, and what a prophet would know."""
+    """Return a simulation stopped where a job arrives, what it shows, and the real future."""
     jobs = apply_overrun(case.jobs)
     jobs = replace(jobs, run_time=np.maximum(jobs.run_time, 1))  # what runs is drawn as 1 s at least
     simulation = Simulation(jobs, policy, ask=[place], machine_code=machine_code)

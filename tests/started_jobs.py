@@ -1,4 +1,4 @@
-"""Jobs started by way of a wrapper, and waiting for what becomes of them."""
+"""Jobs started through a wrapper, and waiting for their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ended", "printed", "settable", "start", "started"]
 
 
 def settable(mask: str | bytes) -> int:
-    """Return the signals of a mask in /proc that a program can set; glibc keeps some, and its posix_spawn ignores them.
+    """Return the signals of a mask in /proc that a program can set: glibc reserves some that its posix_spawn ignores.
 
     Python 3.13 starts programs by posix_spawn.
     """
@@ -30,7 +30,7 @@ def settable(mask: str | bytes) -> int:
 
 
 def start(directory: Path, *arguments: str, walltime: float = 60, **environment: str) -> None:
-    """Start a job that has its TERM and its KILL at the end of the walltime."""
+    """Start a job that gets TERM and KILL at the end of its walltime."""
     now = time.time()
     command = Command(arguments, environment, "/")
     start_process(directory, command, terminate_at=now + walltime, kill_at=now + walltime)

@@ -1,7 +1,7 @@
-"""Hypothesis strategies shared by the tests of the planner's and the scheduler's pure parts.
+"""Hypothesis strategies shared by the tests of the pure parts of planner and scheduler.
 
-Everything is small (machines of a few processors, spans of some seconds), so that a brute force over every second
-stays cheap, and instants begin at 0 as often as at a date of today.
+Everything is small (machines of a few processors, spans of some seconds), so that a brute force over every second stays
+cheap. Instants begin at 0 as often as at a recent date.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ instants = st.sampled_from([0, 1, TODAY])
 
 @st.composite
 def frames(draw, most_processors=8, most_frames=7, longest=8, first=instants):
-    """Return (starts, free): adjoining frames, neighbours different, the last one seldom the whole machine."""
+    """Return (starts, free): contiguous frames, neighbours different, the last one rarely the whole machine."""
     count = draw(st.integers(1, most_frames))
     lengths = draw(st.lists(st.integers(1, longest), min_size=count - 1, max_size=count - 1))
     levels = draw(st.lists(st.integers(0, most_processors), min_size=count, max_size=count))
@@ -39,7 +39,7 @@ def frames(draw, most_processors=8, most_frames=7, longest=8, first=instants):
 
 @st.composite
 def availability_lists(draw, name="machine", most_processors=8, **options):
-    """Return a valid list; the machine is at least as large as what is ever free in it."""
+    """Return a valid list; the machine has at least as many processors as any frame."""
     starts, free = draw(frames(most_processors, **options))
     processors = draw(st.integers(max(1, *free), most_processors)) if len(free) > 1 else max(1, free[0])
     return AvailabilityList.of(starts, free, processors=processors, scheduler=name)
@@ -47,7 +47,7 @@ def availability_lists(draw, name="machine", most_processors=8, **options):
 
 @st.composite
 def constraints(draw, most=10):
-    """Return a constraint of any kind that some count up to `most` meets."""
+    """Return a constraint of any kind that at least one count up to `most` meets."""
     kind = draw(st.sampled_from(["any", "any", "power-of-two", "perfect-square", "multiple", "list"]))
     minimum = draw(st.sampled_from([1, 1, 2, 3]))
     maximum = draw(st.sampled_from([None, None, 4, 7]))
@@ -61,7 +61,7 @@ def constraints(draw, most=10):
 
 @dataclass(frozen=True)
 class Choosy:
-    """A model with a constraint of its own that knows no answer for some counts."""
+    """A model with a constraint of its own, and without an answer for some counts."""
 
     times: tuple[float, ...]
     constraint: Constraint
@@ -75,7 +75,7 @@ class Choosy:
 
 @st.composite
 def models(draw, most=10, longest=12.0):
-    """Return a speed-up model whose times are seconds to some tens of seconds; tables need not fall."""
+    """Return a speed-up model with times of seconds to tens of seconds; tables need not decrease."""
     kind = draw(st.sampled_from(["table", "table", "interpolated", "downey", "amdahl", "choosy"]))
     # Halves and quarters, so that rounding up is at work; 1e-7 more than a whole number is that number.
     times = st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 3.0000001, 4.0, 5.75, 7.0, 9.0, longest])
@@ -92,14 +92,14 @@ def models(draw, most=10, longest=12.0):
 
 
 class Seconds:
-    """Free processors of a machine second by second: the oracle of whoever places jobs."""
+    """Free processors of a machine second by second: the oracle for placing jobs."""
 
     def __init__(self, processors, now, until):
         self.processors, self.now = processors, now
         self.free = [processors] * max(1, until - now)
 
     def hold(self, start, end, processors):
-        """Take processors from `start` to `end` (excluded); what is past is left out."""
+        """Take processors from `start` to `end` (excluded), ignoring the past."""
         for t in range(max(start, self.now) - self.now, end - self.now):
             self.free[t] -= processors
 
@@ -113,7 +113,7 @@ class Seconds:
         return all(level >= processors for level in self.free[start - self.now : max(end - self.now, 0)])
 
     def first_fit(self, processors, walltime, not_before):
-        """Return the first second from which on processors are free for so long."""
+        """Return the first second from which processors are free for this long."""
         lasted = 0
         for t in range(not_before - self.now, len(self.free)):
             lasted = lasted + 1 if self.free[t] >= processors else 0
@@ -122,6 +122,6 @@ class Seconds:
         return max(not_before, self.now + len(self.free) - lasted)
 
     def steps(self):
-        """Return (second, free processors) wherever they change."""
+        """Return (second, free processors) at every change."""
         levels = [*self.free, self.processors]
         return [(self.now + t, level) for t, level in enumerate(levels) if t == 0 or level != levels[t - 1]]

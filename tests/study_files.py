@@ -1,10 +1,10 @@
-"""What a study has written, to be compared byte for byte."""
+"""The files of a study, for comparing byte for byte."""
 
 __all__ = ["contents"]
 
 
 def contents(folder):
-    """Return all files but those of what it cost, which is never the same twice."""
+    """Return all files except those on the study's cost, which always differs."""
     return {
         path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.stem.endswith("-cost")
     }

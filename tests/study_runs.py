@@ -1,7 +1,7 @@
-"""Studies run by the command: in this process, with one worker; once for all workers of pytest if they share it.
+"""Studies run by the command: in this process, with one worker; once for all pytest workers if shared.
 
 run_study    a study in a folder, and what it printed
-study_once   the same, made by the first that needs it
+study_once   the same, run by the first worker that needs it
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def run_study(study: str, folder: Path, logs: Path, *options: object) -> tuple[s
 
 
 def study_once(factory: pytest.TempPathFactory, study: str, logs: Path, *options: object) -> tuple[Path, str, str]:
-    """Return the folder of a study, made by the first worker that needs it, and what it printed."""
+    """Return the folder of a study, run by the first worker that needs it, and what it printed."""
 
     def make(folder: Path) -> None:
         for name, text in zip(("out", "err"), run_study(study, folder / "study", logs, *options), strict=True):

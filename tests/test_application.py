@@ -1,4 +1,4 @@
-"""The application: its file, read strictly; which sizes it takes; how long it runs and what it asks for."""
+"""The application: its strictly read file; its allowed sizes; its run times and requests."""
 
 import math
 from fractions import Fraction

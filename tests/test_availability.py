@@ -1,4 +1,4 @@
-"""The availability list on the wire: what is valid survives, everything else is refused with the place named."""
+"""The availability list on the wire: valid lists survive, all others are refused with the place named."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ def frame(start, end, free):
 
 
 def document(**changed):
-    """Return a valid list of three frames with some keys changed; `...` takes a key out."""
+    """Return a valid list of three frames with some keys changed; `...` removes a key."""
     whole = {
         "schema": "gas.availability/1",
         "scheduler": "kth",

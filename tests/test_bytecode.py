@@ -1,4 +1,4 @@
-"""Bytecode is written before workers start, as they would write it."""
+"""Bytecode is written before workers start, just as they would write it."""
 
 import importlib.util
 import shutil
@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture
 def clone(tmp_path):
-    """The part of a fresh clone that shows it: a test, what it imports, and the settings."""
+    """A part of a fresh clone that suffices to show it: a test, its imports, and the settings."""
     for name in ("bytecode.py", "eventually.py"):
         (tmp_path / "tests").mkdir(exist_ok=True)
         shutil.copy(HERE / name, tmp_path / "tests")

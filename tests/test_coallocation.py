@@ -1,4 +1,4 @@
-"""Coallocation against a brute force over every second, set of machines and share; what it says and refuses."""
+"""Coallocation against a brute force over every second, set of machines and share; its messages and refusals."""
 
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -51,13 +51,13 @@ class Question:
 
 
 def free_throughout(one, start, end):
-    """Return what stays free in each second of a span; frames are half-open, and the last one has no end."""
+    """Return the processors that stay free in each second of a span; frames are half-open, the last one is endless."""
     seconds = {start, *(s for s in one.starts.tolist() if start <= s < end)}
     return min(int(one.free[np.searchsorted(one.starts, second, "right") - 1]) for second in seconds)
 
 
 def tries(question):
-    """Yield (finish, machines, processors, start) of every coallocation that there can be."""
+    """Yield (finish, machines, processors, start) of every possible coallocation."""
     app, last = question.application, max(int(one.starts[-1]) for one in question.lists)
     for count in range(2, question.most + 1):
         for those in combinations(question.lists, count):

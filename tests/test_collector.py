@@ -1,4 +1,4 @@
-"""The garbage collector, left out for a while."""
+"""The garbage collector can be paused."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""Kernels as machine code: compiled with all they reach, and never an older version of it from the file cache."""
+"""Kernels as machine code: compiled with all that they call, and never an outdated version from the file cache."""
 
 import ast
 import importlib.util
@@ -53,7 +53,7 @@ CONSTANTS = "STEP = 1\nOFFSETS = (1, 0)\n"
 
 @pytest.fixture(scope="module")
 def started_numba():
-    """Have numba compile something: what it sets up once, in seconds, forked processes share."""
+    """Have numba compile something: forked processes share its initial set-up, which takes seconds."""
     module._import_numba()
     import numba
 
@@ -71,7 +71,7 @@ def sources(tmp_path, started_numba):
 
 
 class Run:
-    """A kernel called in a fork of this process, which has started numba and knows nothing of the sources."""
+    """A kernel called in a fork of this process, which has started numba and knows none of the sources."""
 
     def __init__(self, sources, cache, name="outer", given=lambda: 1):
         forked = multiprocessing.get_context("fork")
@@ -89,7 +89,7 @@ class Run:
         answer.send((machine_code(given()), sum(machine_code.stats.cache_hits.values())))
 
     def done(self):
-        """Return its answer and how much came out of the file cache."""
+        """Return its answer and how many kernels came from the file cache."""
         with self.answer:
             answer = self.answer.recv()
         self.process.join()
@@ -195,7 +195,7 @@ def test_what_two_kernels_call_is_compiled_once(sources, tmp_path):
 
 
 def load(sources, name, monkeypatch):
-    """Import a module of the temporary sources under a name of its own."""
+    """Import a module of the temporary sources under a new name."""
     monkeypatch.syspath_prepend(str(sources))
     for other in ("constants", "inner", "outer"):
         monkeypatch.delitem(sys.modules, other, raising=False)
@@ -390,7 +390,7 @@ def test_settings_of_numba_in_the_current_folder_are_not_read(tmp_path):
 
 
 def test_threads_that_need_numba_at_the_same_time_wait_for_one_of_them_to_import_it(tmp_path):
-    """That its settings are hidden concerns all threads: one showed them again while another still imported."""
+    """All threads share numba's hidden settings: one thread showed them again while another was still importing."""
     for name in ("numba", "yaml"):
         (tmp_path / f"{name}.py").write_text("")
     program = """if True:
@@ -421,7 +421,7 @@ def test_threads_that_need_numba_at_the_same_time_wait_for_one_of_them_to_import
 
 @pytest.fixture
 def no_compiler_beside():
-    """Here it is what is tested."""
+    """Not disabled here: these tests are about it."""
 
 
 def test_a_process_beside_compiles_once_and_knows_no_module_of_the_current_folder(tmp_path, monkeypatch):
@@ -491,7 +491,7 @@ def marks(function: ast.FunctionDef) -> set[str]:
 
 
 def does_not_compile(function: ast.FunctionDef) -> list[str]:
-    """Return what a kernel's source holds that its machine code cannot."""
+    """Return the constructs in a kernel's source that machine code cannot have."""
     found = []
     for node in (inner for statement in function.body for inner in ast.walk(statement)):
         if isinstance(node, UNKNOWN_TO_NUMBA):

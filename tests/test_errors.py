@@ -1,4 +1,4 @@
-"""Every error that may reach a person has one way out of the program."""
+"""Every error that may reach a user has exactly one way out of the program."""
 
 import copy
 import importlib
@@ -91,7 +91,7 @@ PACKAGES = (documents, gas, speedup_models, workloads, experiments)
 
 
 def errors_of_all_modules():
-    """Import every module, and return the public classes of errors that they define."""
+    """Import every module, and return the public error classes that they define."""
     for package in PACKAGES:
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             if not module.name.endswith((".wrapper", "__main__")):  # programs, not modules
@@ -155,11 +155,11 @@ SAMPLES = [
         )
     ),
 ]
-"""An error of each class, two of one whose parts may be missing."""
+"""An error of each class, two of a class with optional parts."""
 
 
 def carried_over(error):
-    """Return the error as copies of it and as other processes see it."""
+    """Return the error as copies of it and as other processes get it."""
     yield copy.copy(error)
     yield copy.deepcopy(error)
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):

@@ -1,4 +1,4 @@
-"""A test with many cases is one test that tries all of them, and says which failed and why."""
+"""A test with many cases is one test that tries all of them, and reports which failed and why."""
 
 import pytest
 from folded import Folded, cases_of, fold

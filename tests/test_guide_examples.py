@@ -1,4 +1,4 @@
-"""The guide is true: the examples of its pages run, from top to bottom, and print what the pages say."""
+"""The guide is true: the examples of its pages run from top to bottom, and print what the pages show."""
 
 import pytest
 from page_examples import Reader

@@ -1,4 +1,4 @@
-"""The heap of events, as the one of the standard library."""
+"""The heap of events, against the standard library's."""
 
 import heapq
 
@@ -10,7 +10,7 @@ from gas.compiled import compiled
 from gas.heap import CREATED, JOB, TIME, empty_heap, pop, push
 
 instants = st.integers(0, 5) | st.integers(-(2**62), 2**62)
-"""Often the same one."""
+"""Equal values are frequent."""
 
 
 @pytest.mark.parametrize("form", [lambda function: function, compiled], ids=["plain", "compiled"])

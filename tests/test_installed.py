@@ -1,4 +1,4 @@
-"""Entry points of what is installed are read once, those of anything else each time."""
+"""Entry points of installed distributions are read once, all others each time."""
 
 from importlib.metadata import Distribution, entry_points
 

@@ -20,7 +20,7 @@ DOCUMENTS = st.dictionaries(st.sampled_from(["jobs", "meta", "errors", "é\n"]),
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    """Let items end in later pieces than the first, as few do."""
+    """Let items end in later pieces than the first, which is rare."""
     monkeypatch.setattr(json_text, "_FIRST_PIECE", 5)
 
 

@@ -1,4 +1,4 @@
-"""Tests are in the layer of what they use: by name at any depth, and watched when they run."""
+"""Tests are in the layer of what they use: by names at any depth, and watched when they run."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""The lock for deployers: every package that a service needs, at one version, with checksums, and no host named."""
+"""The lock for deployers: every package that a service needs, pinned, with checksums, and without host names."""
 
 import re
 import tomllib
@@ -24,7 +24,7 @@ def locked():
 
 @pytest.fixture(scope="module")
 def asked():
-    """What pyproject.toml asks for, for a service with its pictures and data."""
+    """What pyproject.toml requires for a service with its pictures and data."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     texts = [*project["dependencies"], *(text for extra in EXTRAS for text in project["optional-dependencies"][extra])]
     extras = project["optional-dependencies"]

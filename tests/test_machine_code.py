@@ -1,4 +1,4 @@
-"""Programs that are linked from parts: they answer as the plain kernels do, and what was lowered once is not again."""
+"""Programs linked from parts: they answer as the plain kernels do, and nothing is lowered twice."""
 
 from operator import attrgetter
 
@@ -73,7 +73,7 @@ def uses_too(x):
 
 @pytest.fixture
 def anew(monkeypatch, tmp_path):
-    """Return what makes this process know of no machine code, as a new one does, beside an empty cache."""
+    """Return a function that makes this process forget all machine code, like a new one with an empty cache."""
     monkeypatch.setenv("GAS_CACHE", str(tmp_path))
 
     def forget():
@@ -146,7 +146,7 @@ def test_a_part_finds_its_constants_also_when_it_is_loaded(anew, capfd, tmp_path
 
 
 def referred_to(function):
-    """Return which kernels the program of a kernel calls where they stand."""
+    """Return the kernels that a kernel's program calls instead of inlining."""
     from gas.machine_code import referred
 
     (overload,) = compiled(function).overloads.values()
@@ -206,7 +206,7 @@ def test_what_names_an_address_of_this_process_is_not_kept(anew, tmp_path, recwa
 
 
 def test_an_array_of_another_shape_is_an_error_whose_words_take_no_compiling(anew):
-    """Numba's own message names both shapes, for which it compiles strings: in each process for seconds."""
+    """Numba's own message names both shapes, for which it compiles strings, for seconds in each process."""
     target = np.zeros(3, np.int64)
     compiled(begins_with)(target, np.array([1, 2]))
     assert target.tolist() == [1, 2, 0]

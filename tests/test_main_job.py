@@ -1,4 +1,4 @@
-"""The main job on real input: S³ as a process of its own, loaded with a log, planned with and submitted to."""
+"""The main job on real input: S³ in a separate process, loaded with a log, planned with and submitted to."""
 
 import re
 import signal
@@ -18,7 +18,7 @@ GAS = [sys.executable, "-m", "gas"]
 
 @pytest.fixture
 def asked(gas):
-    """What a command prints as JSON, when all goes well."""
+    """A command's JSON output, when all goes well."""
 
     def asked(*arguments):
         done = gas(*arguments[:1], "--json", *arguments[1:])
@@ -30,7 +30,7 @@ def asked(gas):
 
 @contextmanager
 def serving(state: Path, *options):
-    """A service in a process of its own; its address."""
+    """A service in a separate process; its address."""
     command = [*GAS, "serve", "--state", str(state), "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as service:
         try:
@@ -46,7 +46,7 @@ def serving(state: Path, *options):
 
 @pytest.fixture(params=["made up", "KTH-SP2"])
 def log(request, tmp_path):
-    """A log file: one of the Lublin-Feitelson model, and the real one where it is at hand."""
+    """A log file: one of the Lublin-Feitelson model, and the real one if at hand."""
     if request.param == "KTH-SP2":
         return request.getfixturevalue("traces") / "KTH-SP2-1996-2.1-cln.swf.gz", "100"
     generator = np.random.default_rng(2)

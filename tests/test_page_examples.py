@@ -1,4 +1,4 @@
-"""The examples of pages are checked: what differs from the page is found."""
+"""The examples of pages are checked: deviations from the page are found."""
 
 import pytest
 from page_examples import Reader, blocks_of, check_shell, commands_of, differences, gas_commands

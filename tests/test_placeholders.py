@@ -1,4 +1,4 @@
-"""Placeholders of commands: what they stand for, and which braces are none."""
+"""Placeholders of commands: their values, and braces that are no placeholders."""
 
 import pytest
 from hypothesis import given

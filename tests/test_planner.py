@@ -1,4 +1,4 @@
-"""The planner against a brute force over every second and size; the paper's example; what its walk misses."""
+"""The planner against a brute force over every second and size; the paper's example; what the paper's walk misses."""
 
 import math
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from speedup_models import Amdahl, Constraint, Downey, Table
 
 @dataclass
 class Question:
-    """Everything one can ask of the planner; fractions are exact here and floating point there."""
+    """All options of the planner; fractions are exact here and floating point there."""
 
     model: object
     constraint: Constraint
@@ -62,7 +62,7 @@ class Question:
 
 
 def accepts(constraint, n):
-    """Whether a constraint accepts n, by the words of the application file."""
+    """Whether a constraint accepts n, by the wording of the application file."""
     if n < constraint.minimum or (constraint.maximum is not None and n > constraint.maximum):
         return False
     return {
@@ -105,7 +105,7 @@ def free_by_second(availability, until):
 
 
 def possible(question):
-    """Return (scheduler, p, w, t, start) of every size that fits at some second: every second and size is tried."""
+    """Return (scheduler, p, w, t, start) of every size that fits, by trying every second and size."""
     found = []
     for one in question.lists:
         limits = question.limits.get(one.scheduler, Limits())
@@ -137,7 +137,7 @@ def affordable(question, found):
 
 
 def best_of(question, candidates):
-    """Return the winner: least finish, then fewest processors, then earliest start, then the first scheduler named."""
+    """Return the winner: earliest finish, then fewest processors, then earliest start, then first scheduler named."""
     if not candidates:
         return None
     order = [one.scheduler for one in question.lists]
@@ -614,7 +614,7 @@ def test_of_two_that_cost_the_same_the_later_one_is_no_trade_off():
 
 
 class OnNodes(NodeAvailability):
-    """Nodes of six a100 at most, or of one h100; a request starts as many seconds from now as it has nodes."""
+    """Nodes of at most six a100, or of one h100; a request starts after as many seconds as it has nodes."""
 
     def largest_node(self, device):
         return {"a100": 6, "h100": 1}.get(device, 0)

@@ -1,4 +1,4 @@
-"""Applications and lists from files and standard input: what cannot be read is named."""
+"""Applications and lists from files and standard input: errors name what cannot be read."""
 
 import codecs
 import io

@@ -1,4 +1,4 @@
-"""The README is true: its examples run and print what it says."""
+"""The README is true: its examples run and print what it shows."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Of a test that passed one report is sent, of any other all."""
+"""For a test that passed one report is sent, for any other all."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Whether a waiting job is changed: never for nothing, never on a prediction that was wrong before."""
+"""Whether to change a waiting job: never without a gain, never by a prediction that has been wrong before."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def queue(*frames, processors=16):
 
 
 FOUR_FREE = queue((0, 0), (60, 4), (660, 16))
-"""In a minute 4 processors are free, in eleven all."""
+"""4 processors are free in a minute, all in eleven."""
 
 ALL_FREE = queue((0, 0), (60, 16))
 
@@ -36,7 +36,7 @@ def decided(availability, processors=4, walltime=180, *, application=APP, expect
 
 
 class OnNodes(NodeAvailability):
-    """Four nodes of four GPUs: two nodes are free in a minute, all in an hour."""
+    """Four nodes of four GPUs each: two nodes are free in a minute, all in an hour."""
 
     def largest_node(self, device):
         return 4
@@ -67,7 +67,7 @@ def test_what_finishes_first_already_is_left_as_it_is():
 
 
 def test_what_would_finish_sooner_is_worth_it():
-    """The other processors are free as well: 16 finish after 60 + 40 s, 4 after 60 + 125 s."""
+    """The other processors are free at the same time: 16 finish after 60 + 40 s, 4 after 60 + 125 s."""
     found = decided(ALL_FREE, expected=60)
     assert found.worth_it
     assert (found.best.processors, found.best.start - NOW, found.best.walltime, found.gain) == (16, 60, 44, 85)
@@ -79,7 +79,7 @@ def test_what_would_finish_sooner_is_worth_it():
     [(0, 85, True), (0, 86, False), (0.45, 0, True), (0.46, 0, True), (0.47, 0, False), (0.46, 86, False)],
 )
 def test_a_gain_must_reach_a_time_and_a_part_of_what_is_left(threshold, least, worth_it):
-    """The gain is 85 s of the 185 s to the finish: 45.9%, of which 46% are 85 s when rounded."""
+    """The gain is 85 s of the 185 s to the finish: 45.9%; 46%, rounded, would also be 85 s."""
     found = decided(ALL_FREE, expected=60, threshold=threshold, least=least)
     assert found.worth_it is worth_it
     assert worth_it or "the minimum for a change is " in found.why()
@@ -155,7 +155,7 @@ def test_a_start_that_should_have_been_is_expected_now():
 
 
 def test_where_the_job_itself_is_planned_later_than_predicted_others_are_expected_to_be_so_too():
-    """Its 4 processors would be free in 60 s, but it is planned 600 s later: so would be 16."""
+    """By the list its 4 processors are free in 60 s, but it is planned 600 s later: so would 16 be."""
     found = decided(ALL_FREE, expected=660)
     assert found.late == 600
     assert (found.best.processors, found.best.start, found.gain) == (16, NOW + 660, 85)
@@ -167,7 +167,7 @@ def test_where_the_job_itself_is_planned_later_than_predicted_others_are_expecte
 
 
 def test_a_size_is_not_compared_with_itself():
-    """Its own 4 processors are free in 60 s, but it waits for 660 s: it may have been offered the earlier start."""
+    """By the list its own 4 processors are free in 60 s, but it waits for 660 s: the earlier start may be on offer."""
     found = decided(ALL_FREE, 4, 300, expected=660)
     same = replace(found, doubted=Doubted(found.current, 600, 4, 600))
     assert same.why() == "no other size finishes sooner, and where it waits is up to the scheduler"
@@ -188,7 +188,7 @@ def test_it_is_asked_for_again_when_it_is_predicted_sooner_by_more_than_it_was_l
 
 
 def test_what_was_not_tried_is_as_late_as_the_most_similar_that_was():
-    """8 lies between 4, which is planned as predicted, and 16, which was late: as near to both, so it is late."""
+    """8 is as near to 4, which is planned as predicted, as to 16, which was late: so it counts as late."""
     found = {c.processors: c.start - NOW - 60 for c in decided(ALL_FREE, expected=60, late={16: 500}).plan.candidates}
     assert found == {2: 0, 4: 0, 8: 500, 16: 500}
 
@@ -210,7 +210,7 @@ def test_a_refused_shape_is_out_of_the_question():
 
 @st.composite
 def cases(draw):
-    """Return an application, a list, and a shape that the application has."""
+    """Return an application, a list, and one of the application's shapes."""
     application = Application(draw(models()), draw(constraints()), draw(st.sampled_from([1.0, 1.5])))
     availability = draw(availability_lists())
     sizes = [int(n) for n in application.permitted(10) if application.execution_times(n.reshape(1))[0] > 0]
@@ -251,7 +251,7 @@ def test_a_change_is_never_for_the_worse(case, walltime, expected, percent, leas
 
 @given(cases())
 def test_what_the_planner_would_choose_anew_is_left_as_it_is(case):
-    """The job has the best shape, and its scheduler plans it as predicted: nothing is changed, however little."""
+    """The job has the best shape and is planned as predicted: nothing is changed, however small the threshold."""
     application, availability, _ = case
     best = plan(application, availability).best
     assume(best is not None)
@@ -263,7 +263,7 @@ def test_what_the_planner_would_choose_anew_is_left_as_it_is(case):
 
 @given(cases(), st.dictionaries(st.integers(1, 10), seconds, max_size=10))
 def test_it_comes_to_rest_whatever_the_scheduler_plans_and_not_on_worse_than_at_first(case, delays):
-    """Each shape is planned so much later than predicted, always; changed until nothing is worth it any more."""
+    """Each shape is always planned this much later than predicted; the job is changed until no change is worth it."""
     application, availability, processors = case
     candidates = {one.processors: one for one in plan(application, availability).candidates}
     assume(processors in candidates)

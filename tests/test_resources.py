@@ -1,4 +1,4 @@
-"""What a unit of a size brings along, and over how many nodes it is laid out."""
+"""The resources of a unit of size, and the number of nodes for a size."""
 
 import pytest
 from hypothesis import given

@@ -42,7 +42,7 @@ FLOORS = [
     {"gas.bundle", "gas.manual"},
     {"experiments"},
 ]
-"""From the bottom; a module imports from its own package and from lower floors only."""
+"""From the bottom; a module imports only from its own package and from lower floors."""
 
 PURE = [
     "gas.heap",
@@ -91,7 +91,7 @@ def name_of(path):
 
 
 def statements(tree):
-    """Return all statements below a node; expressions, which are most of a tree, hold none."""
+    """Return all statements below a node; expressions, which are most of a tree, contain none."""
     waiting, found = [tree], []
     while waiting:
         node = waiting.pop()
@@ -104,14 +104,14 @@ def statements(tree):
 
 @cache
 def read(path):
-    """Return what a module imports, and which private names it uses; parsing it takes longest."""
+    """Return a module's imports, and the private names it uses; parsing takes longest."""
     text = path.read_text()
     tree = ast.parse(text)
     return imports_in(tree), private_names_used(tree) if SUSPICIOUS.search(text) else set()
 
 
 def imports_in(tree):
-    """Return the statements of a module that import, each with whether types alone need it."""
+    """Return the import statements of a module, each with whether only types need it."""
     found = statements(tree)
     for_types = {
         id(one)
@@ -162,7 +162,7 @@ def test_imports_point_down():
 
 
 def in_circles(imports):
-    """Return what is left of modules when those that import none of them, or that none imports, are taken away."""
+    """Return the modules left after repeatedly removing those that import none of the rest, or that none imports."""
     left = {name: set(below) for name, below in imports.items()}
     while left:
         imported = set().union(*left.values())
@@ -174,7 +174,7 @@ def in_circles(imports):
 
 
 def test_no_circle_of_imports_within_a_package():
-    """Also where a function imports; what types alone need does not run."""
+    """Imports in functions count too; those for types alone do not run."""
     names = {name_of(path) for path in MODULES}
     found = {}
     for path in MODULES:
@@ -195,7 +195,7 @@ def test_a_circle_is_found():
 
 
 PUBLIC_ALL_THE_SAME = {"_exit", "_replace", "_asdict", "_fields", "_make"}
-"""Of the standard library, and meant for everybody."""
+"""Names of the standard library that are meant for everybody."""
 
 
 def private(name):
@@ -203,7 +203,7 @@ def private(name):
 
 
 SUSPICIOUS = re.compile(r"(?<!\bself)(?<!\bcls)\._[a-z]|(?:\bimport|,)\s*\(?\s*_[a-z]", re.IGNORECASE)
-"""What may be a private name of another module; where there is none, its expressions need not be looked at."""
+"""A possible private name of another module; without one, a module's expressions need not be searched."""
 
 
 def private_names_used(tree):
@@ -292,7 +292,7 @@ COPIED = 6
 
 
 def code_of(path):
-    """Return the lines of a module that say something, with their numbers."""
+    """Return the significant lines of a module, with their numbers."""
     text = path.read_text()
     imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
     imported = {number for node in imports for number in range(node.lineno, node.end_lineno + 1)}
@@ -377,7 +377,7 @@ def test_the_command_line_decides_nothing(path):
 
 
 WRITERS = {"gas.cli.tables", "gas.cli.main", "gas.cli.pager", "gas.cli.progress"}
-"""Where text leaves the command line; what others named is made harmless there."""
+"""Where text leaves the command line; names from elsewhere are made harmless there."""
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "gas" / "cli").glob("*.py")), ids=name_of)
@@ -451,7 +451,7 @@ def length(path):
 
 
 def own_tests(path):
-    """Return the test file by the name of a module: tests/slurm/test_cycle.py of gas/slurm/cycle.py."""
+    """Return the test file of a module: tests/slurm/test_cycle.py of gas/slurm/cycle.py."""
     *folders, name = path.relative_to(ROOT).with_suffix("").parts
     if name == "__init__":
         name = folders.pop()

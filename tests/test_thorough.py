@@ -1,4 +1,4 @@
-"""A part by default and no thorough test, everything where it is asked for."""
+"""By default a part of the cases and no thorough tests, everything on request."""
 
 from types import SimpleNamespace
 
@@ -39,7 +39,7 @@ class Item:
 
 
 def chosen(mark, markexpr="not long", *named, more=pytest.mark.pure):
-    """Return the cases that are chosen out of an ordinary test, which always is, and ten cases of one with a mark."""
+    """Return the selected cases of an ordinary test, which always runs, and of a marked test with ten cases."""
     left_out = []
     hook = SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items))
     config = SimpleNamespace(option=SimpleNamespace(markexpr=markexpr), args=[*named], hook=hook)

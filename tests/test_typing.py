@@ -1,4 +1,4 @@
-"""A program of a user's own that uses Gas passes mypy --strict, and mistakes in it do not."""
+"""A user's program that uses Gas passes mypy --strict, and mistakes in it do not."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The paper's walk as a kernel: what it finds in each frame, and where it must not look."""
+"""The paper's walk as a kernel: what it finds in each frame, and where it must not search."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`python -m gas` that is forked is to a test what a start from cold is: output, exit status, folder, signals."""
+"""To a test, a forked `python -m gas` equals a cold start: output, exit status, folder, signals."""
 
 import os
 import signal

@@ -1,9 +1,8 @@
-"""How much the tests try: a share by default, each test where GAS_EXAMPLES is "each" (CI), all where it is "all".
+"""How much the tests try: a share by default, each test if GAS_EXAMPLES is "each" (CI), everything if it is "all".
 
-A property is tried on made-up cases; a sixth of them find what is plainly wrong, at once; what is repeated otherwise is
-so a third as often. Tests marked `thorough` show in full what cheaper tests beside them show in part. Each module keeps
-by default the tests that see its faults. CI also runs each thorough test, on one of its cases, so that none decays
-unseen.
+A property is tried on made-up cases; a sixth of them finds plain errors at once; other repetitions run a third as
+often. Tests marked `thorough` show in full what cheaper tests beside them show in part. By default, each module keeps
+the tests that detect its faults. CI also runs each thorough test on one of its cases, so that none decays unseen.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ ALL = os.environ.get("GAS_EXAMPLES") == "all"
 """Whether every example is tried."""
 
 EACH = os.environ.get("GAS_EXAMPLES") == "each"
-"""Whether each thorough test is run on one of its cases at least."""
+"""Whether each thorough test is run on at least one of its cases."""
 
 
 def rounds(count: int) -> int:
-    """Return how often to repeat what is repeated `count` times in full: a third, at least once."""
+    """Return how often to repeat something repeated `count` times in full: a third, at least once."""
     return -(-count // (1 if ALL else 3))
 
 
 def examples(count: int, **more: Any) -> settings:
-    """Return the settings of a property that is tried on so many examples in full: a sixth."""
+    """Return the settings of a property that is tried on this many examples in full: a sixth."""
     return settings(max_examples=-(-count // (1 if ALL else 6)), **more)
 
 
 def some(values: Sequence[T], count: int) -> list[T]:
-    """Return so many of the values, spread evenly with the first among them, or all of them in full."""
+    """Return this many of the values, evenly spread and including the first; in full, all."""
     kept = {len(values) * i // count for i in range(count)}
     return [value for i, value in enumerate(values) if ALL or i in kept]
 
@@ -48,7 +47,7 @@ class Thorough:
     """Leaves out the tests marked `thorough` unless everything is tried, or the mark, the test or its module is named.
 
     ``@pytest.mark.thorough(but=3)`` keeps three cases of a parametrized test: the first, and others drawn from all,
-    always the same; ``but=["svg"]`` keeps those cases. Where each is tried, one is kept of a test that keeps none.
+    always the same; ``but=["svg"]`` keeps those cases. With "each", a test that keeps none gets one.
     """
 
     @pytest.hookimpl(tryfirst=True)  # what is left out is of no concern to others
@@ -88,5 +87,5 @@ def kept(function: str, cases: list[str], but: int | list[str]) -> list[str]:
 
 
 def drawn(function: str, cases: list[str], count: int) -> list[str]:
-    """Return so many of the cases: the first, and others drawn from all, always the same."""
+    """Return this many cases: the first, and others drawn from all, always the same."""
     return [*cases[:1], *Random(function).sample(cases[1:], count - 1)] if 0 < count < len(cases) else cases[:count]

@@ -1,7 +1,7 @@
 """Real Unix users for tests that run as root, and a service that they can reach.
 
-unix_users      fixture: an account for a service and two ordinary users, removed again; skips without root
-PrivilegedPlace where a service with such an account keeps its state, readable for none but itself
+unix_users      fixture: an account for a service and two ordinary users, removed afterwards; skips without root
+PrivilegedPlace where a service with such an account keeps its state, readable only by itself
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if [ -n "$closed" ]; then
 fi
 exec "$@"
 """
-"""In a name space of its own, shows a directory that lies below one which is closed to others."""
+"""Shows, in a separate namespace, a directory below one that is closed to other users."""
 
 
 class UnixUsers(NamedTuple):
-    """Names; the uids are those that the system gave."""
+    """Names of users; the system chose their uids."""
 
     service: str
     ada: str
@@ -48,7 +48,7 @@ class UnixUsers(NamedTuple):
 
 @pytest.fixture(scope="session")
 def unix_users() -> Iterator[UnixUsers]:
-    """Users that exist while tests run, with homes that are closed to each other."""
+    """Users that exist while tests run, with homes closed to each other."""
     if os.geteuid() != 0:
         pytest.skip("needs root, which makes users and starts jobs as them")
     missing = [name for name in ("useradd", "userdel", "unshare") if shutil.which(name, path=PATH) is None]
@@ -79,7 +79,7 @@ PATH = "/usr/sbin:/sbin:/usr/bin:/bin"
 
 
 class PrivilegedPlace(Place):
-    """A state directory that all can reach; the interpreter is shown to all, should it lie in a closed home."""
+    """A state directory that all can reach; if the interpreter is in a closed home, all can see it too."""
 
     def __init__(self) -> None:
         self.top = Path(tempfile.mkdtemp(prefix="gas-state-"))
@@ -105,7 +105,7 @@ class PrivilegedPlace(Place):
 
 
 def _closed_above(path: Path) -> Path | None:
-    """Return the highest directory above a path that others may not enter."""
+    """Return the highest directory above a path that other users may not enter."""
     for each in reversed(path.parents):
         if not each.stat().st_mode & 0o001:
             return each

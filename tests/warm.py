@@ -1,19 +1,20 @@
-"""`python -m gas` from a warm interpreter: a server that has imported everything forks, in place of a start from cold.
+"""`python -m gas` from a warm interpreter: a server that has imported everything forks, instead of a cold start.
 
-A start from cold takes one to two CPU seconds, nearly all of them imports, and the tests make hundreds. `install` has
-every `subprocess` of a test process that begins ``[sys.executable, "-m", "gas", ...]`` forked from one server. What the
-test gets is a child of its own: same `Popen`, same pid to signal and wait for, same streams, folder and environment.
+A cold start takes one to two CPU seconds, nearly all of them for imports, and the tests make hundreds. `install` has
+every `subprocess` of a test process that begins ``[sys.executable, "-m", "gas", ...]`` forked from one server. The test
+still gets a child process: same `Popen`, same pid to signal and wait for, same streams, folder and environment.
 
-A service in a name space of its own, by `nsenter` before the command, is forked from a server in there. A program of a
-test that begins ``[sys.executable, warm.RUN, TEXT, ...]`` is forked, too: as ``python -c TEXT ...``, with Gas imported.
+A service in a separate namespace (`nsenter` before the command) is forked from a server in that namespace. A test's
+program that begins ``[sys.executable, warm.RUN, TEXT, ...]`` is forked too: as ``python -c TEXT ...``, with Gas
+imported.
 
-The workers of a run are forked, too, once `prepare_workers` has been called: from a server that has imported the tests.
+The workers of a run are also forked once `prepare_workers` has been called: from a server that has imported the tests.
 
-A forked process ends once it has run what is registered for its end: to take apart what it shares with the server, as
-Python does, would take longer than most commands run, and copy it all.
+A forked process ends after its registered exit functions: a full teardown as in Python would copy all the memory it
+shares with the server, and take longer than most commands.
 
-Whatever a fork could not show is started as ever: other programs, options of Python's own, other values of variables
-that Python, numba or the C library read when they start, and everything where ``GAS_TESTS_COLD`` is set.
+Whatever a fork could not reproduce starts cold: other programs, Python's own options, other values of variables that
+Python, numba or the C library read at start, and everything if ``GAS_TESTS_COLD`` is set.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ WORKER = ["-u", "-c", "import sys;exec(eval(sys.stdin.readline()))"]
 """The options with which xdist starts Python for a worker, which then reads what to do."""
 
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "NUMBA", "OPENBLAS", "OMP_", "TZ", "MPL", "GAS_TESTS_")
-"""Beginnings of the names of variables that are read when a process starts, or when a module is imported."""
+"""Prefixes of variables that are read when a process starts, or when a module is imported."""
 
 IMPORTED_BY_MANY = [
     "gas.cli.commands",
@@ -52,20 +53,20 @@ IMPORTED_BY_MANY = [
     "scipy.optimize",
     "scipy.stats",
 ]
-"""What functions of many tests import, or have imported."""
+"""Modules that functions of many tests import, at any depth."""
 
 MANY = 100
-"""Modules of tests from which on workers find that imported."""
+"""The number of test modules from which on workers find these imported."""
 
 PR_SET_CHILD_SUBREAPER = 36
 
 
 _starters: list[_Starter] = []
-"""The one of this process, once `install` has been called."""
+"""The instance of this process, once `install` has been called."""
 
 
 def install() -> None:
-    """Have the subprocesses of this process that run Gas forked; call once."""
+    """Have this process's subprocesses that run Gas forked; call once."""
     if sys.platform == "linux" and not os.environ.get("GAS_TESTS_COLD"):
         cold = subprocess.Popen._execute_child  # type: ignore[attr-defined]
         _starters.append(_Starter(cold))
@@ -73,13 +74,13 @@ def install() -> None:
 
 
 def prepare_workers(words: list[str]) -> None:
-    """Have workers forked, with the tests imported that pytest collects with these words on its command line."""
+    """Have workers forked with those tests imported that pytest collects for these command-line arguments."""
     for starter in _starters:
         starter.workers = _Server([], *words)
 
 
 def workers_are_started() -> None:
-    """End the server that forks workers; one that takes the place of another from now on starts from cold."""
+    """End the server that forks workers; workers that replace others start cold from now on."""
     for starter in _starters:
         if starter.workers is not None:
             starter.workers.end()
@@ -87,12 +88,12 @@ def workers_are_started() -> None:
 
 
 def read_at_start(environment: dict[str, str]) -> dict[str, str]:
-    """Return the variables that a fork could not obey."""
+    """Return the variables whose change a fork would not notice."""
     return {name: value for name, value in environment.items() if name.startswith(READ_AT_START)}
 
 
 class _Starter:
-    """Starts processes in place of `subprocess.Popen._execute_child`."""
+    """Starts processes instead of `subprocess.Popen._execute_child`."""
 
     def __init__(self, cold: Any) -> None:
         self.cold = cold
@@ -105,7 +106,7 @@ class _Starter:
 
     @property
     def start(self) -> Any:
-        """The method that takes the place of the one of `Popen`."""
+        """The method that replaces `Popen`'s."""
         starter = self
 
         def execute_child(process: Any, *given: Any) -> None:
@@ -139,7 +140,7 @@ class _Starter:
         return execute_child
 
     def server_in(self, prefix: list[str]) -> _Server:
-        """Return the server that was started with a prefix; of those with one, only the last stays."""
+        """Return the server that was started with a prefix; only the last server with a prefix is kept."""
         if not prefix:
             self.server = self.server or _Server(prefix)
             return self.server
@@ -150,7 +151,7 @@ class _Starter:
         return self.inside[1]
 
     def fork(self, by: _Server | list[str], request: dict[str, Any], streams: list[int]) -> int:
-        """Return the pid of a new child of this process, forked by a server or the one with a prefix."""
+        """Return the pid of a new child of this process, forked by the server, or by the one for a prefix."""
         with self.lock:
             server = (self.server_in(by) if isinstance(by, list) else by).connection
             body = json.dumps(request).encode()
@@ -168,7 +169,7 @@ class _Starter:
 
 
 class _Server:
-    """A process that forks Gas, started with a prefix to its command; or that forks workers, given words to pytest."""
+    """A process that forks Gas, started with a prefix to its command; or that forks workers, given pytest arguments."""
 
     def __init__(self, prefix: list[str], *words: str) -> None:
         self.connection, theirs = socket.socketpair()
@@ -188,7 +189,7 @@ class _Server:
 
 
 def parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return the part of a command that enters a name space, and the rest: nothing if it is not to be forked."""
+    """Return the part of a command that enters a namespace, and the rest; nothing if it is not to be forked."""
     start = words.index(sys.executable) if sys.executable in words else 0
     begins = words[start : start + 3]
     is_gas = begins == [sys.executable, "-m", "gas"] or (len(begins) == 3 and begins[:2] == [sys.executable, RUN])
@@ -199,7 +200,7 @@ def parted(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def serve(connection: socket.socket) -> tuple[str | None, list[str]]:
-    """Fork for each request; return, in the forked process, the text of a program and the words of its command line."""
+    """Fork for each request; in the forked process, return the text of a program and its command-line arguments."""
     import gc
 
     gc.collect()
@@ -229,7 +230,7 @@ def serve(connection: socket.socket) -> tuple[str | None, list[str]]:
 
 
 def become(request: dict[str, Any], streams: list[int]) -> tuple[str | None, list[str]]:
-    """Take on what distinguishes a process from the one that forked it."""
+    """Adopt the attributes in which a process differs from its parent."""
     import signal
     import time
 
@@ -250,7 +251,7 @@ def become(request: dict[str, Any], streams: list[int]) -> tuple[str | None, lis
 
 
 class Ending:
-    """Ends this process last of all that is registered for its end: make it before anything else is registered."""
+    """Ends this process as the last registered exit function: create it before any other is registered."""
 
     def __init__(self) -> None:
         self.status: int | None = None
@@ -258,7 +259,7 @@ class Ending:
 
     @contextlib.contextmanager
     def noted(self) -> Iterator[None]:
-        """Note with which exit status this process is to end, by an end of this block that Python makes one."""
+        """Note the exit status of this process, from how the block ends, by Python's rules."""
         try:
             yield
         except SystemExit as end:
@@ -270,7 +271,7 @@ class Ending:
         self.status = 0
 
     def leave(self) -> None:
-        """End this process, unless something is left to be said: of an interruption, or of what cannot be written."""
+        """End this process, unless a message remains: on an interruption, or on output that cannot be written."""
         with contextlib.suppress(Exception):
             if self.status is not None:
                 sys.stdout.flush()
@@ -291,7 +292,7 @@ def import_all() -> None:
 
 
 def import_tests(words: list[str]) -> None:
-    """Import what pytest collects with these words on its command line; where that is much, what else tests import."""
+    """Import what pytest collects for these arguments; if that is much, also what other tests import."""
     import gc
     import importlib
 

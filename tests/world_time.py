@@ -1,13 +1,13 @@
-"""A machine's clocks as a test sets them: the wall clock, elapsed time, and boots."""
+"""A machine's clocks, set by a test: the wall clock, elapsed time, and boots."""
 
 from gas.service.clock import Clock
 
 START = 1_000_000
-"""What the wall clock shows at first."""
+"""The wall clock's first reading."""
 
 
 class World:
-    """Elapsed time, and a wall clock that somebody has set by so many seconds."""
+    """Elapsed time, and a wall clock that has been set by some seconds."""
 
     def __init__(self):
         self.elapsed, self.set_by, self.boot = 5000.0, 0.0, "boot-1"
@@ -20,12 +20,12 @@ class World:
         return Clock(speed, real=lambda: self.elapsed, wall=lambda: self.wall, boot=self.boot)
 
     def reboot(self, off):
-        """Switch the machine off for so many seconds; elapsed time begins anew."""
+        """Switch the machine off for some seconds; elapsed time begins anew."""
         self.set_by += self.elapsed + off
         self.elapsed, self.boot = 0.0, "boot-2"
 
     def next_life(self, clock, speed=1.0, away=0):
-        """Write a clock down, let time pass, and go on with a new one."""
+        """Save a clock's state, let time pass, and go on with a new clock."""
         text = clock.record()
         self.elapsed += away
         new = self.clock(speed)
@@ -33,7 +33,7 @@ class World:
         return new
 
     def settle(self, clock):
-        """Let a step stand for a minute, looking now and then as the dispatcher does; return the jump that is due."""
+        """Let a step persist for a minute, looking at times as the dispatcher does; return the jump that is due."""
         for _ in range(12):
             clock.notice()
             assert clock.follow() == 0

@@ -1,4 +1,4 @@
-"""Walltimes that a simulated scheduler adjusts (Tang et al. 2013): by what has ended until then, and by nothing later.
+"""Walltimes adjusted in a simulation (Tang et al. 2013): by the jobs that have ended until then, and nothing later.
 
 A row is (submit, processors, estimate, run time).
 """
@@ -158,13 +158,13 @@ def test_what_an_answer_leads_to_is_not_told_where_later_walltimes_are_unknown()
 # -------------------------------------------------------------------------------------------------------- on-line
 
 LITTLE = Scheme("user", months=None, percentile=70, floor=0, least=2)
-"""What a short log has enough history for."""
+"""A scheme for which a short log has enough history."""
 
 DAY = 86_400
 
 
 def users_jobs(seed, jobs=(20, 40), unit=1):
-    """Return jobs of a few users, of which each has habits, in whole units of so many seconds."""
+    """Return jobs of a few users with habits; times are multiples of `unit` seconds."""
     case = random_log(seed, jobs=jobs)
     random = np.random.default_rng(seed)
     user = random.integers(0, 3, len(case.rows))
@@ -179,7 +179,7 @@ def users_jobs(seed, jobs=(20, 40), unit=1):
 
 
 def jobs_by_force(jobs, scheme, adjustment, queue):
-    """Return outcome and adjusted walltimes; the history is told from its beginning for each job."""
+    """Return outcome and adjusted walltimes; the history is replayed from its beginning for each job."""
     adjusted = jobs.estimate.tolist()
 
     def adjust(number, now, ended):
@@ -214,10 +214,10 @@ def test_each_walltime_is_adjusted_by_what_has_ended_in_the_simulation_until_the
 
 
 def changed_after(jobs, schedule, instant, random):
-    """Return the jobs with everything different that happened after an instant.
+    """Return the jobs with everything changed that happened after an instant.
 
-    Jobs that were submitted until then keep all but their run time, and that too if they had ended. One that ran goes
-    on to run, so that it ends after the instant as it did.
+    Jobs submitted until then keep all but their run time, and that too if they had ended. Jobs that ran go on to run,
+    so that they still end after the instant.
     """
     later = jobs.submit > instant
     count = int(later.sum())

@@ -1,4 +1,4 @@
-"""The audit of a schedule: which rules it must keep, what is said of those that cannot be checked."""
+"""The audit of a schedule: which rules it must keep, and the report on rules that cannot be checked."""
 
 from dataclasses import replace
 
@@ -192,7 +192,7 @@ def test_a_machine_too_large_to_be_one_is_refused():
 
 
 def allocated(*cells, size=""):
-    """Return a schedule of jobs that run one second each at the same time, on these processors."""
+    """Return a schedule of jobs that all run in the same second, on these processors."""
     rows = "".join(f'{job},0,9,0,1,1,"{cell}",{size}\n' for job, cell in enumerate(cells))
     return parse_schedule(f"{HEADER},processors\n{rows}".encode(), name="x")
 

@@ -1,4 +1,4 @@
-"""Branches in one scratch, one after the other: exact, independent of each other, and without a trace."""
+"""Branches in one scratch, one after another: exact, independent of each other, and without a trace."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def columns(answers, machine):
 
 
 def outcome_of_whole(case, place, answer, policy, order, overrun="kill", machine_code=False):
-    """Return start and end of a job in the log that has it otherwise, simulated from its first second."""
+    """Return start and end of a changed job, by simulating the changed log from its first second."""
     rows = list(case.rows)
     rows[place] = (rows[place][0], *map(int, answer))
     jobs = replace(case, rows=tuple(rows)).jobs
@@ -45,7 +45,7 @@ def outcome_of_whole(case, place, answer, policy, order, overrun="kill", machine
 
 
 def everything(simulation):
-    """Return all that can be seen of a simulation."""
+    """Return all that is visible of a simulation."""
     schedule, free = simulation.schedule(), simulation.availability()
     seen = [schedule.start, schedule.end, schedule.reserved, free.starts, free.free]
     return [simulation.now, simulation.events, *(each.tolist() for each in seen)]

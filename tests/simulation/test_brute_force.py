@@ -1,4 +1,4 @@
-"""The brute-force simulator itself: each rule of `gas guide rules` by a small example done by hand, and pyss.
+"""The brute-force simulator itself: each rule of `gas guide rules` by a small example worked by hand, and pyss.
 
 A row is (submit, processors, estimate, run time).
 """

@@ -1,4 +1,4 @@
-"""Between two events a simulation can be told of withdrawals: what follows is as if it had known from the start."""
+"""A simulation can be told of withdrawals between two events, and goes on as if it had known them from the start."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def assert_same(one, other):
 
 
 def told_on_the_way(case, policy, order, machine_code, words):
-    """Tell a simulation of cancellations (told before, place, at); return it, and the case as if known before."""
+    """Tell a simulation of cancellations (told before, place, at); return it, and the case with them known before."""
     changing = simulation(case, policy, order, machine_code)
     known = list(case.cancellations or [NOT_CANCELLED] * len(case.rows))
     for before, place, at in sorted(words):
@@ -47,7 +47,7 @@ def told_on_the_way(case, policy, order, machine_code, words):
 
 @st.composite
 def withdrawals(draw, case):
-    """Return (told before, place, at) of some jobs, instants from before the first submission to after the last."""
+    """Return (told before, place, at) for some jobs, from before the first submission to after the last."""
     first, last = case.rows[0][0], case.rows[-1][0]
     found = []
     for place in draw(st.lists(st.sampled_from(range(len(case.rows))), max_size=6)):
@@ -143,7 +143,7 @@ def test_outcomes_know_of_withdrawals(policy, order, case, data):
 # ------------------------------------------------------------------------------------------------------- now, at once
 
 BUSY = Case(4, ((0, 4, 10, 10), (1, 4, 5, 5), (2, 2, 5, 5), (3, 1, 4, 4)))
-"""The first runs to 10; the second is planned from 10, the third and fourth from 15."""
+"""The first job runs to 10; the second is planned from 10, the third and fourth from 15."""
 
 
 @each_order

@@ -1,4 +1,4 @@
-"""Every rule that a schedule can break: broken on purpose, found, named and counted."""
+"""Every rule that a schedule can break is broken on purpose, found, named and counted."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from gas.simulation.recorded import UNKNOWN, Recorded, recorded
 from gas.simulation.schedule import NEVER_STARTED
 
 PLACES = Allocation.of([[(0, 3)], [(0, 4)], [(3, 4)], [(0, 2)]])
-"""Which processors the jobs of the honest schedule have."""
+"""The processors of the honest schedule's jobs."""
 
 
 def placed(pieces=None, **columns):

@@ -1,4 +1,4 @@
-"""Classes of a log's jobs: how they are named, who is in which, and what became of each."""
+"""Classes of a log's jobs: their names, their jobs, and the outcomes of each."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""One S³: the simulator's schedules are those of the live core, driven through the same log by a plain loop."""
+"""One S³: the simulator's schedules equal those of the live core, driven through the same log by a plain loop."""
 
 import heapq
 from dataclasses import replace
@@ -18,13 +18,13 @@ from workloads import read_swf, rigid_jobs
 
 WHENEVER = 10**9
 LATER = 10
-"""Moves a log to where no instant is negative: the core knows none of those."""
+"""Shift of a log that makes all instants nonnegative: the core takes no others."""
 
 
 def drive(jobs, cancellations=(), reservations=(), priorities=None, machine_code=False):
-    """Return (starts, promises, starts of reservations) that the live core gives.
+    """Return (starts, promises, starts of reservations) by the live core.
 
-    No two cancellations, and nothing else, may happen in the instant of one.
+    No two cancellations may share an instant with each other or with anything else.
     """
     events = [(r.submit, 0, k) for k, r in enumerate(reservations)]
     events += [(submit, 1, k) for k, submit in enumerate(jobs.submit.tolist())]
@@ -81,10 +81,10 @@ def test_small_logs(case):
 
 @st.composite
 def cancelled_and_reserved(draw):
-    """Return a case at no instant before 0 whose cancellations have instants of their own.
+    """Return a case with nonnegative instants whose cancellations have instants of their own.
 
-    The core handles a cancellation at once, the simulator with what else ends in its instant; so that nothing else
-    can, everything but the k-th cancellation happens at multiples of 100, or at those plus the k of one before.
+    The core handles a cancellation at once, the simulator with whatever else ends at its instant. To keep the k-th
+    cancellation's instant unique, everything else is at multiples of 100, or at those plus the k of an earlier one.
     """
     case = draw(logs(most_jobs=10))
     rows = tuple((100 * (s + LATER), p, 100 * e, 100 * r) for s, p, e, r in case.rows)

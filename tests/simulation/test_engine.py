@@ -1,4 +1,4 @@
-"""The event loop: it can stand still between any two events, and goes on as if it had not."""
+"""The event loop can stop between any two events, and goes on as if it had not."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The simulator is exact: job by job what the brute force says, which follows `gas guide rules` to the letter."""
+"""The simulator is exact: job by job it equals the brute force, which follows `gas guide rules` to the letter."""
 
 import os
 
@@ -66,7 +66,7 @@ def test_so_it_does_beside_cancellations_and_reservations_and_nothing_is_there_t
 
 
 def thousands(policy, order, overrun, count, first):
-    """Check so many seeded logs, compiled; a tenth of them have more jobs."""
+    """Check this many seeded logs, compiled; a tenth of them have more jobs."""
     for seed in range(first, first + count):
         disturbed = seed % 3 == 0
         check(random_log(seed, disturbed=disturbed), policy, machine_code=True, order=order, overrun=overrun)

@@ -1,4 +1,4 @@
-"""Schedules on disk: what is written says what was simulated, and every form that others use is read."""
+"""Schedules on disk: files state what was simulated, and every format that others use is read."""
 
 import csv
 import errno
@@ -152,7 +152,7 @@ def test_csv_of_cancelled_jobs():
 
 @st.composite
 def schedules(draw):
-    """Logs run one job after the other, with holes, cancellations and jobs without estimates or of no length."""
+    """Logs that run job by job, with holes, cancellations, and jobs without estimates or of no length."""
     count = draw(st.integers(1, 12))
     whole = st.integers(0, 30)
     log = Log.from_columns(
@@ -205,7 +205,7 @@ def test_csv_that_is_read_again_is_what_was_simulated(case):
 
 
 def members(text):
-    """Return the processors of ``0-3 7``, as the reader of evalys understands it."""
+    """Return the processors of ``0-3 7``, as evalys' reader does."""
     found = set()
     for piece in text.split():
         first, _, last = piece.partition("-")
@@ -313,7 +313,7 @@ def test_a_simulation_that_stands_before_its_end_is_not_written(tmp_path, capsys
 
 
 FORMATS = {"swf": format_schedule_swf, "csv": format_schedule_csv}
-"""Half of the machine from 12 on for 30 s: job 8, which needs all of it, has to wait for the end of that."""
+"""Half of the machine from 12 on for 30 s: job 8, which needs all of it, has to wait until that ends."""
 BOOKED = [Reservation(0, 2, 12, 30), Reservation(-3, 1, 200, 5)]
 RESERVED = simulate(JOBS, "easy", reservations=BOOKED, machine_code=False)  # nothing compiles while tests are collected
 

@@ -1,4 +1,4 @@
-"""EASY's guarantee: every honest schedule keeps it, and no other excuse is taken."""
+"""EASY's guarantee: every honest schedule keeps it, and the check excuses nothing else."""
 
 from collections import namedtuple
 from itertools import count
@@ -18,7 +18,7 @@ ORDERS = ("at once", "instant", "event", "completions first")
 
 
 class Easy:
-    """EASY second by second, as plainly as can be: the shadow time is found by looking at each later second."""
+    """EASY second by second, in the plainest form: the shadow time is found by trying each later second."""
 
     def __init__(self, jobs, machine, order, *, careless=False):
         self.jobs, self.machine, self.careless = jobs, machine, careless
@@ -138,7 +138,7 @@ class Easy:
 
 
 def delays(jobs, start, end, machine):
-    """Return what the audit says, job by job."""
+    """Return the delays that the audit finds, by job."""
     _, found = delayed_heads(
         np.array([job.submit for job in jobs]),
         np.array([job.size for job in jobs]),
@@ -155,7 +155,7 @@ MACHINE = 6
 
 @st.composite
 def logs(draw, cancelled=False):
-    """Logs in which most seconds see several things happen."""
+    """Logs in which several events happen in most seconds."""
     jobs = []
     for _ in range(draw(st.integers(2, 14))):
         estimate = draw(st.integers(1, 6))
@@ -207,7 +207,7 @@ def test_a_blocked_head_that_is_made_to_start_later_is_found(jobs, by, which):
 
 @st.composite
 def unhurried(draw):
-    """Schedules in which no two things happen in the same second, so that there is no doubt who was first."""
+    """Schedules in which no two events share a second, so their order is certain."""
     number = draw(st.integers(1, 10))
     seconds = draw(st.lists(st.integers(0, 300), min_size=3 * number, max_size=3 * number, unique=True))
     times = sorted(sorted(seconds[k : k + 3]) for k in range(0, 3 * number, 3))
@@ -250,7 +250,7 @@ ONLY_THIS_ORDER = {
     "completions first, starts together": (6, [(1, 6, 6, 5), (2, 5, 2, 0), (3, 4, 6, 1), (3, 3, 4, 4), (3, 1, 1, 1),
                                                (3, 3, 6, 4), (5, 2, 4, 1)]),
 }  # fmt: skip
-"""Logs whose EASY schedule no other order explains."""
+"""Logs whose EASY schedule follows from no other order of events."""
 
 
 @pytest.mark.parametrize("name", ONLY_THIS_ORDER)
@@ -364,7 +364,7 @@ def test_a_head_that_is_cancelled_excuses_what_was_backfilled_behind_it_in_that_
 
 
 def overtaken(rows):
-    """Return (job, by) of rows of submit, processors, estimate, start (None: cancelled), end, priority."""
+    """Return (job, by), given rows of submit, processors, estimate, start (None: cancelled), end, priority."""
     columns = [
         np.array([NEVER_STARTED if value is None else value for value in column]) for column in zip(*rows, strict=True)
     ]

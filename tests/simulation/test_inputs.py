@@ -1,4 +1,4 @@
-"""What a simulation takes and what it refuses: integers in range, sums that int64 holds, places that there are."""
+"""The inputs that a simulation takes and refuses: integers in range, sums that fit int64, existing places."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def simulation(case, policy="s3", **more):
 
 
 def refused(case, *words, **more):
-    """Assert that a case is refused, in a message that holds these words."""
+    """Assert that a case is refused, in a message with these words."""
     with pytest.raises(BadInput) as error:
         simulation(case, **more)
     for word in words:
@@ -32,7 +32,7 @@ def refused(case, *words, **more):
 
 
 def moved(case, by):
-    """Return a case at other instants."""
+    """Return a case shifted in time."""
     return replace(
         case,
         rows=tuple((submit + by, *rest) for submit, *rest in case.rows),
@@ -44,7 +44,7 @@ def moved(case, by):
 
 
 def furthest_moves(case, overrun):
-    """Return by how many seconds a case can be moved back and forth."""
+    """Return by how many seconds a case can be shifted back and forth."""
     instants = [row[0] for row in case.rows]
     instants += [at for at in case.cancellations or () if at != NOT_CANCELLED]
     instants += [at for submit, _, start, _ in case.reservations for at in (submit, start)]

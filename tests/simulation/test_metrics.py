@@ -332,7 +332,7 @@ def test_a_document_of_nothing_has_nulls():
 
 
 def standing(jobs=((0, 4, 100, 100), (5, 4, 50, 50)), before=10, **beside):
-    """What a simulation knows when it stands: the first job runs, the second waits for it."""
+    """What a stopped simulation knows: the first job runs, the second waits for it."""
     submit, processors, estimate, run_time = zip(*jobs, strict=True)
     simulation = Simulation(rigid(submit, processors, estimate, run_time, machine=4), "easy", **beside)
     simulation.run(before=before)

@@ -1,4 +1,4 @@
-"""What each answer would lead to for a job: the same as the whole simulation of the log with that job in it."""
+"""The outcome of each possible answer for a job equals that of simulating the whole log with that answer."""
 
 from dataclasses import replace
 

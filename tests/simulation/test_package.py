@@ -1,4 +1,4 @@
-"""The package's own names: there for whoever begins, without what they need being imported for everybody."""
+"""The package's public names are there, without importing for everybody what only some of them need."""
 
 import subprocess
 import sys

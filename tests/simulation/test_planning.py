@@ -1,4 +1,4 @@
-"""The policies with a plan: long queues are kept like short ones."""
+"""The policies with a plan: long queues are handled like short ones."""
 
 import pytest
 from small_logs import assert_equal, busy_log

@@ -1,4 +1,4 @@
-"""Priorities: which jobs move to earlier starts first. No promise gets later; no job is overtaken from below."""
+"""Priorities: which jobs move to earlier starts first. No promise gets later; no lower priority overtakes a higher."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def starts(case, policy="s3"):
 
 
 def overtaken(schedule):
-    """Return pairs of a job and a later one of lower priority, asking for at least as much, that started first."""
+    """Return pairs of a job and a later one of lower priority and at least the same request that started first."""
     jobs, pairs = schedule.jobs, []
     for i in np.flatnonzero(schedule.started):
         below = schedule.started & (schedule.priority < schedule.priority[i]) & (schedule.start < schedule.start[i])

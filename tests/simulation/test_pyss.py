@@ -1,4 +1,4 @@
-"""By events the schedules are those of pyss, the simulator of Feitelson's group, start by start."""
+"""With events in order, the schedules equal those of pyss, the simulator of Feitelson's group, start by start."""
 
 import hashlib
 
@@ -16,7 +16,7 @@ KTH = {
 
 
 def starts(path, policy, processors=None, machine_code=True):
-    """Return the starts that the simulator gives the jobs of a file, by their ids."""
+    """Return the starts by the simulator of the jobs of a file, by their ids."""
     jobs = rigid_jobs(read_swf(path), processors)
     schedule = simulate(jobs, policy, order="event", machine_code=machine_code)
     return dict(zip(jobs.id.tolist(), schedule.start.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""EASY by hand and beside the brute force: the head's shadow time, priorities, walltimes that the scheduler adjusts."""
+"""EASY by hand and against the brute force: the head's shadow time, priorities, walltimes that are adjusted."""
 
 import pytest
 from adjusted_walltimes import WINDOW, adjusted_logs, answered, asking, each_adjustment, each_rule, random_adjusted_log
@@ -12,7 +12,7 @@ from gas.simulation.simulate import simulate
 
 
 def starts(machine, rows, adjusted, adjustment, queue="fcfs"):
-    """Return the starts; walltimes are adjusted as told, the others are what was asked for."""
+    """Return the starts; walltimes are adjusted as given, the others are as requested."""
     case = Case(machine, tuple(rows))
     walltimes = [adjusted.get(number, row[2]) for number, row in enumerate(rows)]
     return answered(asking(case, adjustment, queue), walltimes).start.tolist()

@@ -1,4 +1,4 @@
-"""The order of priority: the same function of who waits and of the instant, whatever the order was before."""
+"""The order of priority depends only on the waiting jobs and the instant, not on the order before."""
 
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ from gas.simulation.simulate import Simulation
 from gas.simulation.state import FRONT, NOW
 
 WAITING = st.tuples(st.sampled_from([0, 0, 1, 2, 4]), st.sampled_from([1, 1, 2, 8]), st.sampled_from([1, 2, 3, 4, 6]))
-"""Submission, processors, walltime: many of the same priority."""
+"""Submission, processors, walltime; many jobs have the same priority."""
 
 
 @examples(150)

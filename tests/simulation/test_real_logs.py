@@ -1,4 +1,4 @@
-"""Whole real logs under every policy: the auditor, which knows the rules from another side, finds nothing."""
+"""Whole real logs under every policy: the auditor, an independent implementation of the rules, finds nothing."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""A schedule as a file states it: what it does not know is asked for, what could not be added up is refused."""
+"""A schedule as a file states it: missing facts have to be given, values too large to sum are refused."""
 
 from dataclasses import replace
 

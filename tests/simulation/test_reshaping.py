@@ -1,4 +1,4 @@
-"""A waiting job gets another shape in its place of the queue: the simulator does what the live core does."""
+"""A waiting job gets another shape at its place in the queue: the simulator does the same as the live core."""
 
 import heapq
 from dataclasses import replace
@@ -27,7 +27,7 @@ def waits(simulation, place):
 
 
 def live(jobs, changes):
-    """Return the starts that the live core gives, with changes (instant, place, processors, walltime, run time)."""
+    """Return the starts by the live core, with changes (instant, place, processors, walltime, run time)."""
     events = [(submit, 0, k, ()) for k, submit in enumerate(jobs.submit.tolist())]
     events += [(at, 1, place, (at, shape)) for at, place, *shape in changes]
     heapq.heapify(events)
@@ -51,7 +51,7 @@ def live(jobs, changes):
 
 
 def simulated(jobs, changes, policy="s3", order="instant", machine_code=False):
-    """Return the simulation with the same changes, gone on with to its end; promises of others never get later."""
+    """Return the finished simulation with the same changes; promises of other jobs never get later."""
     simulation = Simulation(jobs, policy, order=order, machine_code=machine_code)
     for at, place, size, walltime, run_time in changes:
         simulation.stand_at(at)
@@ -101,7 +101,7 @@ def test_it_is_what_the_live_core_does(made):
 
 
 def long_case(seed):
-    """Return a log of hundreds of jobs, of which many wait, and as many changes."""
+    """Return a log of hundreds of jobs, many of which wait, and as many changes."""
     case = random_log(seed, jobs=(150, 200), most_processors=32)
     case = replace(case, rows=tuple((submit + LATER, *rest) for submit, *rest in case.rows))
     random, jobs = np.random.default_rng(seed), case.jobs

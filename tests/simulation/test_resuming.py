@@ -1,4 +1,4 @@
-"""A simulation can stand still at any event: there it can be asked, changed, copied, and gone on with."""
+"""A simulation can stop at any event; then it can be asked, changed, copied, and continued."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A schedule and its rules: only rules that there are, and that go together."""
+"""A schedule and its rules: only existing rules, and only in valid combinations."""
 
 from dataclasses import replace
 

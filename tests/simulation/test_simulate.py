@@ -1,4 +1,4 @@
-"""A simulation that is asked and answered: what an answer must be, where its availability list begins."""
+"""A simulation that asks and gets answers: what an answer must be, where its availability list begins."""
 
 import re
 from dataclasses import replace
@@ -177,7 +177,7 @@ def test_a_copy_inherits_the_question_and_a_question_stands_until_it_is_answered
 
 
 def test_the_place_of_a_job_is_found_by_its_number():
-    """The example of `Simulation`, on a log whose numbers are not places."""
+    """The example of `Simulation`, on a log whose job numbers differ from places."""
     case = Case(16, ((0, 16, 9000, 100), (0, 4, 500, 400), (5, 8, 600, 300)))
     jobs = replace(case.jobs, id=np.array([40, 3, 17]))
     asking = Simulation(jobs, "s3", ask=np.flatnonzero(jobs.id == 17), machine_code=False)

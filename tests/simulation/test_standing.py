@@ -1,4 +1,4 @@
-"""What a simulation shows between two events, and that standing anywhere changes nothing."""
+"""What a simulation shows between two events, and that stopping anywhere changes nothing."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from gas.simulation.schedule import NEVER_STARTED, ORDERS, POLICIES
 from gas.simulation.simulate import Simulation, simulate
 
 JOBS = Case(4, ((0, 3, 10, 8), (2, 2, 10, 10), (3, 1, 5, 5))).jobs
-"""The second waits for the first, the third is backfilled beside it."""
+"""The second job waits for the first, the third is backfilled beside it."""
 
 
 def standing_at(instant, policy="s3", **more):

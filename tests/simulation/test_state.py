@@ -1,4 +1,4 @@
-"""A simulation as arrays: where it begins, what a copy shares, how it gets room."""
+"""A simulation as arrays: where it begins, what a copy shares, how its arrays grow."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Schedules as tables of text: their columns, their units, their sets of processors; what cannot be read is named."""
+"""Schedules as text tables: their columns, units and sets of processors; errors name the unreadable cell."""
 
 import gzip
 import itertools
@@ -27,7 +27,7 @@ HEADER = "job_id,submission_time,requested_time,starting_time,execution_time,fin
 
 
 def allocated(*cells, size=""):
-    """Return a schedule of jobs that run one second each at the same time, on these processors."""
+    """Return a schedule of jobs that all run in the same second, on these processors."""
     rows = "".join(f'{job},0,9,0,1,1,"{cell}",{size}\n' for job, cell in enumerate(cells))
     return parse_schedule(f"{HEADER},processors\n{rows}".encode(), name="x")
 

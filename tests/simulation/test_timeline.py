@@ -1,4 +1,4 @@
-"""A schedule as step functions: what is free and who waits, and means over stretches of time."""
+"""A schedule as step functions: free processors and waiting jobs, and means over spans of time."""
 
 import itertools
 

@@ -73,7 +73,7 @@ def test_other_names_are_not_known(name):
 
 
 def test_a_name_like_no_other_is_answered_with_the_two_columns_that_are_needed():
-    """Prose with commas was answered with all of the nearly hundred names."""
+    """Once, prose with commas was answered with all of nearly a hundred names."""
     words = problem("This is a letter")
     assert words.endswith('like "processors,seconds" (gas guide fit lists all names)')
     assert len(words) < 150

@@ -17,7 +17,7 @@ from speedup_models.model import ModelError
 
 
 def accepts(constraint, n):
-    """Whether a constraint accepts n, straight from its definition."""
+    """Whether a constraint accepts n, by its definition."""
     right = {
         "any": True,
         "power-of-two": bin(n).count("1") == 1,
@@ -30,7 +30,7 @@ def accepts(constraint, n):
 
 @st.composite
 def constraints(draw):
-    """Constraints with at least one member, by widening the bounds where there is none."""
+    """Constraints with at least one member; empty ones get wider bounds."""
     kind = draw(st.sampled_from(["any", "power-of-two", "perfect-square", "multiple", "list"]))
     minimum = draw(st.integers(1, 40))
     maximum = draw(st.none() | st.integers(minimum, 150))

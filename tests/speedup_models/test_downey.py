@@ -22,12 +22,12 @@ def profile(a, sigma):
 
 
 def squeezed(phases, n):
-    """How long a profile takes on n processors: a phase of parallelism p is stretched by p/n if p exceeds n."""
+    """The time of a profile on n processors: a phase of parallelism p is stretched by p/n if p exceeds n."""
     return math.fsum(duration * max(1.0, parallelism / n) for duration, parallelism in phases)
 
 
 def literal(n, a, sigma):
-    """The branches as they are printed."""
+    """The branches as printed."""
     if sigma <= 1:
         if n <= a:
             return a * n / (a + sigma / 2 * (n - 1))

@@ -12,7 +12,7 @@ COUNTS = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256])
 
 
 def squares(model, counts, log_time):
-    """Sum of squared log residuals of a model, at its best sequential time, straight from its seconds."""
+    """Sum of squared log residuals of a model at its best sequential time, computed from its seconds."""
     residuals = log_time - np.log(model.seconds(counts))
     return float(((residuals - residuals.mean()) ** 2).sum())
 

@@ -294,7 +294,7 @@ def test_what_cannot_be_fitted_is_refused(arguments, options, message):
 
 @cache
 def fitted_once():
-    """Return a report that several tests only read."""
+    """Return a report that several tests share and only read."""
     return fit(COUNTS, noisy(Downey(36000, 40, 0.6), COUNTS, 0.02), bootstrap=5, seed=7)
 
 

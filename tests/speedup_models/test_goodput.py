@@ -23,7 +23,7 @@ layouts = st.builds(Layout, st.integers(1, 8), st.integers(1, 8), st.just(""))
 
 
 def by_hand(network, nodes, gpus, local, accumulated):
-    """Return the seconds of a step, as the paper writes it."""
+    """Return the seconds of a step, by the paper's formula."""
     compute = network.alpha_c + network.beta_c * local
     exchange = 0.0
     if gpus > 1:

@@ -1,4 +1,4 @@
-"""AdaptDL's throughput model fitted to steps of made-up trainings whose parameters are known."""
+"""AdaptDL's throughput model fitted to steps of made-up trainings with known parameters."""
 
 import math
 from dataclasses import replace
@@ -26,7 +26,7 @@ def measured(truth, steps, share, rng):
 
 
 def drawn(seed):
-    """A network within the range of AdaptDL's own applications, and steps of it that scatter by 3%."""
+    """A network in the range of AdaptDL's own applications, and steps of it with 3% scatter."""
     rng = np.random.default_rng(seed)
     low, high = [0.01, 0.001, 0.02, 0.0005, 0.005, 0.0002], [0.1, 0.01, 0.2, 0.005, 0.05, 0.002]
     truth = Network(*np.exp(rng.uniform(np.log(low), np.log(high))).tolist(), float(rng.uniform(1, 8)))
@@ -35,7 +35,7 @@ def drawn(seed):
 
 
 def held(seeds):
-    """How many of the intervals hold the true parameter, and of how many."""
+    """The number of intervals that hold the true parameter, and of all intervals."""
     inside = total = 0
     for seed in seeds:
         truth, steps, seconds = drawn(seed)

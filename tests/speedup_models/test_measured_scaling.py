@@ -1,7 +1,7 @@
-"""Fits held against scaling that others measured: each size predicted from the other sizes of its table.
+"""Fits compared with published measurements: each size is predicted from the other sizes of its table.
 
-A size is predicted only where the fit to the others says of itself that it may be used; where none may, that is right
-if its prediction would have been poor.
+A size is predicted only if the fit to the others says of itself that it may be used. If it says no, that is right if
+its prediction would have been poor.
 """
 
 import csv

@@ -17,7 +17,7 @@ from speedup_models.registry import model_from_table
 
 @dataclass
 class Answers:
-    """A model that answers what it is told to."""
+    """A model that gives prescribed answers."""
 
     answers: list
     name: str = "answers"
@@ -138,7 +138,7 @@ def test_an_unknown_model_is_refused_with_the_known_ones(name, hint):
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
-    """Install distributions with speed-up models, for the time of a test."""
+    """Install distributions with speed-up models for the duration of a test."""
 
     def install(distribution, entry_points, modules):
         folder = tmp_path / distribution

@@ -1,4 +1,4 @@
-"""The application files that fits propose can be read, and say how they came about."""
+"""The application files that fits propose can be read, and state their origin."""
 
 import tomllib
 

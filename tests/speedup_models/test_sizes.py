@@ -1,4 +1,4 @@
-"""Sizes of the kind that was measured: nobody who timed powers of two is offered 51."""
+"""Only sizes of the measured kind: after measurements at powers of two, 51 is never offered."""
 
 import numpy as np
 import pytest

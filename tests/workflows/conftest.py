@@ -1,4 +1,4 @@
-"""A live S³ whose requests are seen, and Gas installed from its wheel."""
+"""A live S³ whose requests are recorded, and Gas installed from its wheel."""
 
 import http.client
 import json
@@ -23,14 +23,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def interruptions_end_no_process() -> Iterator[None]:
-    """Undo what importing dask-jobqueue does: an interruption would end later tests of this process as `SystemExit`."""
+    """Undo an effect of importing dask-jobqueue: later interruptions of this process would raise `SystemExit`."""
     before = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 class Recorder:
-    """Stands between clients and S³: notes every request, and loses answers if told so.
+    """Stands between clients and S³: notes every request, and loses answers on demand.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def recorder(service: Service) -> Iterator[Recorder]:
-    """What clients take for the service."""
+    """The address that clients take for the service."""
     between = Recorder(service.url)
     thread = threading.Thread(target=between.server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
@@ -106,9 +106,9 @@ def recorder(service: Service) -> Iterator[Recorder]:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of programs of a new environment into which the wheel was installed, made once for all workers.
+    """The programs' directory of a new environment with the wheel installed, made once for all workers.
 
-    What Gas needs, and the workflow managers, are those of the environment that runs the tests.
+    Its dependencies and the workflow managers are those of the environment that runs the tests.
     """
     pytest.importorskip("hatchling", reason="builds the wheel; it is in the extra `test`")
 
@@ -135,7 +135,7 @@ def quietly(command: list[str]) -> None:
 
 @pytest.fixture
 def surroundings(tmp_path: Path) -> dict[str, str]:
-    """The environment of a person who runs a workflow: nothing of the one who runs the tests but where programs are."""
+    """The environment of a workflow's user: from the tests' own, only the search path of programs."""
     path = os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"])
     home = tmp_path / "home"
     home.mkdir()
@@ -143,7 +143,7 @@ def surroundings(tmp_path: Path) -> dict[str, str]:
 
 
 def ended(service: Service) -> dict[str, dict[str, Any]]:
-    """Return the jobs of the service that have ended, by name."""
+    """Return the ended jobs of the service, by name."""
     return {job["name"]: job for job in service.jobs(100)}
 
 

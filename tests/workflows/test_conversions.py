@@ -1,4 +1,4 @@
-"""Requests in others' words: processors are kept, walltimes are never rounded down, and every word is a real one."""
+"""Requests in the terms of others: processors are kept, walltimes are never rounded down, and all terms are real."""
 
 import json
 import re

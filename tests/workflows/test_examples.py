@@ -1,4 +1,4 @@
-"""The examples run, against the real packages, and do what they say."""
+"""The examples run with the real packages, and do what they say."""
 
 import re
 import shlex

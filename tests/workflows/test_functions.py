@@ -1,4 +1,4 @@
-"""A Python function is a moldable job: it runs with the size that was chosen, and its result or error comes back."""
+"""A Python function is a moldable job: it runs with the chosen size, and its result or error comes back."""
 
 import builtins
 import concurrent.futures
@@ -171,7 +171,7 @@ def test_a_folder_that_others_can_write_is_refused(tmp_path):
 
 
 class Far:
-    """A scheduler of other machines, whose files come late."""
+    """A scheduler of other machines, whose files arrive late."""
 
     name, target, is_local, credential = "far", "far", False, None
 

@@ -1,6 +1,6 @@
-"""The lines of `gas plan --as`, and the scripts that managers make of them, are taken by sbatch of three releases.
+"""The lines of `gas plan --as`, and the scripts that managers make of them, are accepted by sbatch of three releases.
 
-Each manager makes its script by itself, without submitting it. One that is not installed is left out with a word.
+Each manager makes its script itself, without submitting it. A manager that is not installed is skipped with a message.
 """
 
 import json
@@ -48,7 +48,7 @@ def planned(slurm, request, tmp_path):
 
 
 def submission(slurm, *words, script=None):
-    """Return what sbatch says to a script that it only tests."""
+    """Return sbatch's output on a script in test mode."""
     command = [str(slurm.programs() / "sbatch"), "--test-only", *words]
     done = subprocess.run(
         command, input=script, env=slurm.environment, capture_output=True, text=True, timeout=60, cwd="/"

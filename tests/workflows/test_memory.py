@@ -1,4 +1,4 @@
-"""One plan per job: whoever asks, however often, in whichever process."""
+"""One plan per job, whichever process asks, however often."""
 
 import json
 import os

@@ -16,7 +16,7 @@ if find_spec("psij") is None:  # imported where it is used only: each process th
 
 @pytest.fixture
 def program(installed, surroundings, tmp_path):
-    """Run a program of PSI/J in the environment of the wheel; what it prints with `tell`."""
+    """Run a PSI/J program in the wheel's environment; it prints with `tell`."""
     head = (
         "import json, sys, time\nfrom datetime import timedelta\nfrom pathlib import Path\nimport psij\n"
         "from psij import Job, JobAttributes, JobExecutor, JobSpec, JobState, ResourceSpecV1, InvalidJobException\n"

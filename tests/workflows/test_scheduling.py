@@ -1,4 +1,4 @@
-"""Which schedulers are meant, planning with them, and patience."""
+"""Which schedulers are used, planning with them, and time-outs."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What each manager is told of a job on nodes and GPUs: ranks of MPI, and one launcher on each node."""
+"""What each manager is told about a job on nodes and GPUs: MPI ranks, and one launcher on each node."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Snakemake on S³: planned at job time and once, submitted once, followed and cancelled; with the real Snakemake."""
+"""Snakemake on S³: planned once, at job time; submitted once, followed and cancelled; with the real Snakemake."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ AMDAHL = '[speedup]\nmodel = "amdahl"\nsequential_time = 100\nserial_fraction = 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A working directory, outside of any workflow."""
+    """A working directory outside any workflow."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "")
     monkeypatch.delenv("GAS_ENDPOINT", raising=False)
@@ -199,7 +199,7 @@ class TestCommands:
 
 @pytest.fixture
 def workflow(installed, recorder, surroundings, tmp_path):
-    """Run Snakemake in a directory, with the commands of the wheel and the profile of the example."""
+    """Run Snakemake in a directory, with the wheel's commands and the example's profile."""
     pytest.importorskip("snakemake", reason="needs snakemake")
     pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="needs the executor plugin cluster-generic")
     folder = tmp_path / "workflow"

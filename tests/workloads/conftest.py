@@ -1,4 +1,4 @@
-"""Real logs, where they are at hand: the folder named by GAS_TRACES."""
+"""Real logs, if at hand: the folder named by GAS_TRACES."""
 
 import os
 from pathlib import Path

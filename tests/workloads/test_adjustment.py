@@ -1,4 +1,4 @@
-"""Walltimes adjusted by what similar jobs used."""
+"""Walltimes adjusted by the use of similar jobs."""
 
 import math
 from fractions import Fraction
@@ -16,7 +16,7 @@ DAY = 86400
 
 
 def learnt(run_times, *, request=100, **scheme):
-    """An adjuster that has seen jobs of one user and group end, one a second."""
+    """An adjuster that has seen jobs of one user and group end, one per second."""
     adjuster = Adjuster(Scheme(**scheme))
     for end, run_time in enumerate(run_times):
         adjuster.ended(1, 1, request, run_time, end)
@@ -186,7 +186,7 @@ schemes = st.builds(
 
 
 def by_hand(scheme, ended, user, group, request, now):
-    """What is asked, of all jobs that have ended at once: rows of user, group, request, ratio, end."""
+    """The expected result, from all ended jobs at once: rows of user, group, request, ratio, end."""
     if not ended:
         return None
     users, groups, requests, ratios, ends = (np.array(column) for column in zip(*ended, strict=True))

@@ -1,4 +1,4 @@
-"""Fetching logs of the archive, from a real server on this machine."""
+"""Fetching logs of the archive from a real server on this machine."""
 
 import dataclasses
 import gzip
@@ -98,7 +98,7 @@ def test_a_log_longer_than_what_is_looked_at_is_kept(server, get):
 
 
 def test_a_server_that_has_the_file_unpacked_on_the_way_is_no_hindrance(server, get):
-    """Some serve .gz files as "Content-Encoding: gzip" of plain text."""
+    """Some servers send .gz files as "Content-Encoding: gzip" of plain text."""
     server.put(KNOWN, lambda request: request.send(PACKED, Content_Encoding="gzip"))
     fetched = get(KNOWN)
     assert fetched.checked

@@ -1,4 +1,4 @@
-"""Workloads of Batsim: what is read of others' files, and what cannot be."""
+"""Workloads of Batsim: which files of others are read, and which cannot be."""
 
 import json
 

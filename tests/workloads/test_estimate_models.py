@@ -16,7 +16,7 @@ OF_THE_PAST = ["history", "last-two"]
 
 
 def made_log(jobs=800, seed=1, days=40):
-    """A log with repeated jobs, and some of all that can be unknown."""
+    """A log with repeated jobs and with unknowns of every kind."""
     generator = np.random.default_rng(seed)
     run_time = np.ceil(np.exp(generator.uniform(0, np.log(20 * 3600), jobs)))
     run_time[::50] = -1
@@ -280,7 +280,7 @@ def test_where_nobody_knows_the_users_nothing_can_be_learnt_from_their_past(mode
 
 
 def test_that_users_are_unknown_is_said_before_that_wait_times_are():
-    """To add wait times first would be in vain."""
+    """Adding wait times first would be in vain."""
     log = Log.from_columns({"submit": [0, 1], "run_time": [5, 5]}, name="x.swf")
     with pytest.raises(LogError, match="names no users"):
         with_estimates(log, "last-two")
@@ -319,7 +319,7 @@ def test_a_log_that_was_written_and_read_gets_the_same_estimates():
 def test_on_ctc_history_covers_and_underestimates_as_many_jobs_as_published(traces):
     """Mu'alem & Feitelson 2001, section 4.4: 72.1% of the jobs that were not killed, and 19.2%.
 
-    Not killed are those of status 1; with the 2,080 that cleaning removed they are 62,633, published 62,630.
+    Not killed are jobs of status 1; with the 2,080 that cleaning removed there are 62,633, published 62,630.
     """
     from workloads.history import MeanAndDeviation
     from workloads.replay import ends, knowledge

@@ -1,4 +1,4 @@
-"""Logs in every format: told apart by content, and the same log after a round trip through any of them."""
+"""Logs in every format: recognised by content, and unchanged after a round trip through any of them."""
 
 import gzip
 
@@ -11,12 +11,12 @@ from workloads import Header, Log, LogError
 from workloads.formats import FORMATS, format_log, format_named, format_of, parse_log, read_log_file
 
 whole = st.integers(0, 10**9)
-"""Seconds, users, and whatever else is a whole number in every format."""
+"""Seconds, users, and other columns that are integers in every format."""
 
 
 @st.composite
 def logs(draw):
-    """A log of jobs that ran: what all formats have in common."""
+    """A log of jobs that ran, with the columns that all formats share."""
     length = draw(st.integers(1, 6))
 
     def column(values):

@@ -1,4 +1,4 @@
-"""What the logs of all generators have in common."""
+"""The properties that the logs of all generators share."""
 
 from dataclasses import dataclass
 

@@ -149,7 +149,7 @@ def test_an_unknown_unix_start_time_is_none():
 
 @pytest.mark.thorough
 def test_in_real_logs_start_time_and_unix_start_time_agree(traces):
-    """StartTime is what the fallback reads; UnixStartTime is the check on it."""
+    """StartTime is the fallback; UnixStartTime is the check on it."""
     for path in sorted(traces.glob("*.swf.gz")):
         header = read_swf(path).header
         without = Header(tuple(line for line in header.lines if "UnixStartTime" not in line))

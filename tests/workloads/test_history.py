@@ -1,4 +1,4 @@
-"""Estimates that a system makes of the jobs that it has seen end."""
+"""A system's estimates from the jobs that it has seen end."""
 
 import math
 import statistics
@@ -13,7 +13,7 @@ DAY = 86400
 
 
 def learnt(run_times, key="a", **options):
-    """A predictor that has seen jobs of one key end, one a second."""
+    """A predictor that has seen jobs of one key end, one per second."""
     past = MeanAndDeviation(**options)
     for end, run_time in enumerate(run_times):
         past.ended(key, run_time, end)

@@ -20,7 +20,7 @@ def moments(values):
 
 
 def density(law):
-    """The density as a mixture of two gammas of scipy."""
+    """The density as a mixture of two scipy gammas."""
     first, second = (scipy.stats.gamma(law.order, scale=stage) for stage in (law.stage1, law.stage2))
     return lambda x: law.p * first.pdf(x) + (1 - law.p) * second.pdf(x)
 

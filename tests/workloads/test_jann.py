@@ -1,4 +1,4 @@
-"""Jann's model: what is fitted, what comes out of it, and how it is kept in a file."""
+"""Jann's model: its fit, its jobs, and its file."""
 
 import math
 import tracemalloc

@@ -111,7 +111,7 @@ def test_jobs_that_cannot_be_scheduled_cannot_be_made(change, said):
 
 
 def test_partial_executions_are_left_out_where_the_line_of_the_whole_job_is_there():
-    """Jobs 1 and 3 have a line for the whole and lines of parts; of job 2 there are parts only."""
+    """Jobs 1 and 3 have a line for the whole and lines of parts; job 2 has lines of parts only."""
     log = log_of(
         job=[1, 1, 1, 2, 2, 3, 3, 4],
         status=[1, 2, 3, 2, 4, 0, 4, 1],

@@ -1,4 +1,4 @@
-"""Offered load, and streams made denser."""
+"""Offered load, and denser streams of jobs."""
 
 import numpy as np
 import pytest

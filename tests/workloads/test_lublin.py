@@ -1,4 +1,4 @@
-"""The Lublin-Feitelson model against its own stated distributions, computed here by other means.
+"""The Lublin-Feitelson model against its own stated distributions, computed here independently.
 
 Bounds are five standard deviations or a p-value of 1/1000 under fixed seeds.
 """
@@ -51,7 +51,7 @@ def log2_cdf(kind, x):
 
 
 def size_shares(kind, machine):
-    """The probability of every size, by where its rounding interval begins and ends."""
+    """The probability of every size, from the ends of its rounding interval."""
     shares = np.zeros(machine + 1)
     sizes = np.arange(1, machine + 1)
     any_size = 1 - kind.p_serial - kind.p_pow2
@@ -124,7 +124,7 @@ def test_no_job_asks_for_more_than_the_machine(machine, kind):
 
 
 def ln_run_time(kind, size):
-    """CDF and density of ln(run time) of a size: a mixture of two gammas, cut at 12."""
+    """CDF and density of ln(run time) of a size: a mixture of two gammas, truncated at 12."""
     p = min(max(kind.pa * size + kind.pb, 0), 1)
     short, long = scipy.stats.gamma(kind.a1, scale=kind.b1), scipy.stats.gamma(kind.a2, scale=kind.b2)
     kept = p * short.cdf(12) + (1 - p) * long.cdf(12)
@@ -178,7 +178,7 @@ def test_slot_weights_are_the_gamma_of_the_daily_cycle(kind):
 
 
 def walk(steps, weights):
-    """Arrivals by the program's own walk: points buy slots, and the rest of them a part of the current one."""
+    """Arrivals by the program's own walk: points buy slots, and leftover points a part of the current one."""
     points = remainder = time = 0.0
     slot, arrivals = 0, []
     for step in steps:
@@ -196,7 +196,7 @@ def walk(steps, weights):
 
 
 def steps_of(arrivals, weights):
-    """The drawn interarrival times, in slots of weight 1, that lead to these arrivals."""
+    """The drawn interarrival times, in slots of weight 1, that give these arrivals."""
     taken = np.concatenate([[0], np.cumsum(weights)])
     slots = np.divmod(arrivals / 1800, 48)
     position = 48 * slots[0] + np.interp(slots[1], np.arange(49), taken)

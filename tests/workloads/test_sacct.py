@@ -1,4 +1,4 @@
-"""What sacct prints, read into a log. All of it is made up."""
+"""Output of sacct, read into a log. All of it is made up."""
 
 import gzip
 from datetime import UTC, timedelta, timezone
@@ -157,7 +157,7 @@ def test_all_that_is_left_out_is_one_remark():
 
 
 def test_a_start_before_the_submission_is_said():
-    """Resized jobs have one, and those of a clock that was set."""
+    """Resized jobs have one, and jobs from before a clock was set."""
     early = line(JobID="102", Start="2024-05-01T07:59:00", End="2024-05-01T08:09:05")
     log = read(FIRST, early).log()
     assert (log.submit.tolist(), log.wait.tolist()) == ([0, 60], [0, 60])
@@ -188,7 +188,7 @@ def test_jobs_that_have_not_started_are_left_out_and_counted():
 
 
 def test_a_job_cancelled_while_it_waited_has_no_nodes_though_it_has_a_start_and_the_cpus_it_asked_for():
-    """As sacct of Slurm 22.05 prints it."""
+    """As in the output of sacct of Slurm 22.05."""
     header = "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State"
     found = read(
         "1|ann|00:05:00|1|1795335773|1795335773|1795335774|3|1|COMPLETED",
@@ -210,7 +210,7 @@ def test_without_allocated_nodes_who_was_withdrawn_within_no_time_counts_as_not_
 
 
 def test_of_a_job_that_was_resized_only_the_last_part_counts_which_has_all_of_its_time():
-    """As sacct of Slurm 22.05 prints it: the instant of the change is the submission of the last part."""
+    """As in the output of sacct of Slurm 22.05: the instant of the change is the submission of the last part."""
     header = "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State"
     found = read(
         "5|ann|00:04:00|1|1795335619|1795335619|1795335620|2|2|RESIZING",
@@ -273,7 +273,7 @@ def test_text_that_is_no_output_of_sacct():
 
 
 def test_several_outputs_may_follow_each_other():
-    """As monthly ones do, where a job that ran over the end of a month is in two."""
+    """Monthly outputs do, with a job that crosses the end of a month in both."""
     found = read(FIRST, line(JobID="102"), HEADER, line(JobID="102"), line(JobID="103"))
     assert found.log().job.tolist() == [101, 102, 103]
     assert found.remarks == ("sacct: 1 job left out: the same line as another",)
@@ -305,7 +305,7 @@ def test_no_jobs_are_an_empty_log():
 # ------------------------------------------------------------------------------------------------- as Slurm prints it
 
 ACCOUNTED = Path(__file__).parent / "accounted"
-"""What ``sacct -aXPD`` of Slurm printed of 16 processors on which jobs of each kind ran, one of a name."""
+"""Output of ``sacct -aXPD`` for 16 processors on which jobs of each kind ran, one job per name."""
 
 
 @pytest.mark.parametrize("release", ["22.05", "26.05"])

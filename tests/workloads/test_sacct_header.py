@@ -1,4 +1,4 @@
-"""The header line of what sacct prints: recognised, and the fields that it names. All of it is made up."""
+"""The header line of sacct's output: recognised, with the fields that it names. All of it is made up."""
 
 import gzip
 
@@ -42,7 +42,7 @@ def test_a_spreadsheet_quotes_what_has_the_mark_in_it():
 
 
 def test_a_log_as_a_table_is_no_output_of_sacct():
-    """Which has other names for a time limit."""
+    """Such a table has other names for a time limit."""
     assert not is_header("jobid,user,submit,start,end,cpus,walltime")
     assert not is_header("JobID User Submit Timelimit")
 

@@ -24,7 +24,7 @@ LINES = (
 
 
 def at(*when):
-    """Return the second of the log at which the clock in Stockholm shows this."""
+    """Return the second of the log at which clocks in Stockholm show this."""
     return int(datetime(*when, tzinfo=STOCKHOLM).timestamp()) - START
 
 

@@ -1,4 +1,4 @@
-"""Log files: what is read, what is refused and how it is said, and that writing loses nothing."""
+"""Log files: what is read, what is refused with which message, and that writing loses nothing."""
 
 import contextlib
 import gzip
@@ -303,7 +303,7 @@ def test_columns_that_no_line_knows_take_no_memory_and_are_written_and_read_like
 
 
 def test_a_column_known_only_far_down_is_known_from_the_top():
-    """Further down than one piece of reading, so that the column comes to be in between."""
+    """So far that it is in a later piece of reading, and the column is added midway."""
     log = parse(HEADER + "".join(line(n, n) for n in range(30_000)) + line(30_000, 30_000, user=5, wait=0.5))
     assert np.array_equal(log.job, np.arange(30_001))
     assert (log.user[:-1] == -1).all()
@@ -462,7 +462,7 @@ def test_a_real_log_is_read_whole_and_written_back_without_loss(traces, name, jo
 @pytest.mark.parametrize("jobs", [100_000, pytest.param(1_000_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["all-known.swf", "all-known.swf.gz"])
 def test_reading_making_rigid_and_writing_takes_less_than_300_bytes_a_job(tmp_path, name, jobs):
-    """All 18 columns known, the worst there is: 144 bytes a job in memory, 64 more as rigid jobs."""
+    """All 18 columns known, the worst case: 144 bytes a job in memory, 64 more as rigid jobs."""
     generator = np.random.default_rng(1)
     columns = {field.name: generator.integers(0, 10_000, jobs) for field in FIELDS}
     columns["submit"].sort()

@@ -1,4 +1,4 @@
-"""Logs as tables: columns by their usual names, and what is wrong with cells."""
+"""Logs as tables: columns by their usual names, and errors in cells."""
 
 import gzip
 import io
@@ -132,7 +132,7 @@ TITLES = "submit,run_time,processors,user"
 
 
 def long_table(rows=40_000):
-    """Return the lines of a table that is read in several pieces."""
+    """Return the lines of a table that takes several pieces to read."""
     lines = [TITLES, *(f"{n},{n % 7}.5,{n % 9 + 1},u{n % 5}" for n in range(rows))]
     assert sum(map(len, lines)) > 1.5 * BLOCK
     return lines
@@ -186,7 +186,7 @@ def test_a_table_is_never_in_memory_whole():
 
 
 def arrow(columns, rows):
-    """Return a table as Parquet in groups of so many rows."""
+    """Return a table as Parquet in groups of this many rows."""
     pyarrow = pytest.importorskip("pyarrow", reason="needs the extra `data`")
     from pyarrow import parquet
 

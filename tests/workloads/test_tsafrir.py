@@ -12,7 +12,7 @@ HOUR = 3600
 
 
 def made_run_times(jobs, seed):
-    """As many jobs of a few seconds as of a few minutes or hours, up to a day."""
+    """As many jobs of a few seconds as of a few minutes or of hours, up to a day."""
     return np.exp(np.random.default_rng(seed).uniform(0, np.log(24 * HOUR), jobs))
 
 
