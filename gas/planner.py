@@ -460,10 +460,10 @@ def _anchors(
         return availability.anchors(sizes, walltimes, first)
     anchors = np.empty(len(sizes), np.int64)
     if len(sizes):
-        from gas.walk import walk
+        from gas.walk import EVERY, walk
 
         profile = availability.profile
-        fastest(walk, len(profile.starts) * len(sizes))(profile, sizes, walltimes, first, anchors)
+        fastest(walk, len(profile.starts) * len(sizes))(profile, sizes, walltimes, first, anchors, EVERY)
     return anchors
 
 

@@ -4,9 +4,15 @@ For each frame with n processors free it finds d, the last moment until which n 
 k ≤ n inside [s, d). Because d belongs to n and not to k, a size that would have lasted beyond d is not seen, and the
 walk can miss the optimum (`gas guide formulas`, "Planning"). `gas.profile.flat.earliest_fits` answers the same question
 exactly.
+
+"If the application can run on n processors in time (d - s)" has three readings: any allowed size k ≤ n (`EVERY`), the
+largest of them (`LARGEST`), or n alone (`EQUAL`). The paper's example (Fig. 4.4 to 4.7) finds 30 processors where 40
+are free, so it excludes the third; the first two give its three candidates.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +20,12 @@ from numpy.typing import NDArray
 from gas.compiled import kernel
 from gas.profile.flat import ENDLESS, NEVER, Profile, frame_at
 
-__all__ = ["walk"]
+__all__ = ["EQUAL", "EVERY", "LARGEST", "walk"]
+
+EVERY: Final = 0
+LARGEST: Final = 1
+EQUAL: Final = 2
+"""Readings of the walk's condition: the allowed sizes that it tries in a frame."""
 
 
 @kernel
@@ -24,10 +35,11 @@ def walk(
     walltimes: NDArray[np.int64],
     not_before: int,
     anchors: NDArray[np.int64],
+    reading: int = EVERY,
 ) -> None:
     """Write into `anchors` the first start at which the walk finds each request, `NEVER` where it finds none.
 
-    O(frames · requests) at worst; a request that has been found is not tried again.
+    O(frames · requests) at worst; a request that has been found is not tried again. Processors ascend.
     """
     starts, free, count = profile.starts, profile.free, profile.used[0]
     begin = frame_at(profile, not_before)
@@ -48,9 +60,13 @@ def walk(
         start = max(not_before, starts[i])
         end = starts[smaller[i]] if smaller[i] < count else ENDLESS
         kept = 0
+        largest = np.searchsorted(processors, free[i], "right") - 1
+        alone = reading != EVERY
+        none = reading == EQUAL and (largest < 0 or processors[largest] != free[i])
         for position in range(left):
             k = waiting[position]
-            if processors[k] <= free[i] and start + walltimes[k] <= end:
+            tried = not none and (k == largest or not alone)
+            if tried and processors[k] <= free[i] and start + walltimes[k] <= end:
                 anchors[k] = start
             else:
                 waiting[kept] = k

@@ -32,5 +32,6 @@ def _outcomes(generator, strength, jobs=40):
         walk = None if generator.uniform() < 0.1 else int(exact + of_month + 200 * strength + generator.normal(0, 100))
         promised = None if walk is None else exact + 700
         row = {"benchmark": "EP", "problem_class": "A", "submit": 0, "exact_size": 4, "walk_size": 2}
+        row |= {name + what: None for name in ("largest", "equal") for what in ("_size", "_promised", "")}
         found.append(row | {"exact": exact, "exact_promised": exact + 600, "walk": walk, "walk_promised": promised})
     return found

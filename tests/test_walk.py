@@ -9,15 +9,15 @@ from thorough import examples
 
 from gas.compiled import compiled
 from gas.profile.flat import NEVER, earliest_fit, fits, profile_of
-from gas.walk import walk
+from gas.walk import EQUAL, EVERY, LARGEST, walk
 
 MACHINE = 8
 
 
-def walked(starts, free, requests, not_before, kernel=walk):
+def walked(starts, free, requests, not_before, kernel=walk, reading=EVERY):
     anchors = np.full(len(requests), 77, np.int64)
     sizes, walltimes = np.array(requests, np.int64).reshape(-1, 2).T.copy()
-    kernel(profile_of(starts, free), sizes, walltimes, not_before, anchors)
+    kernel(profile_of(starts, free), sizes, walltimes, not_before, anchors, reading)
     return anchors.tolist()
 
 
@@ -54,6 +54,24 @@ def test_it_takes_the_first_frame_that_keeps_its_processors_for_long_enough(know
 def test_it_asks_whether_all_processors_of_the_frame_stay_free_not_only_those_needed():
     # 4 processors are free from 0 on, but the 8 of the first frame are not.
     assert walked([0, 2, 10], [8, 4, 8], [(4, 6)], 0) == [2]
+
+
+EXAMPLE = ([0, 1, 5, 6, 7, 11], [5, 10, 0, 10, 20, 40]), [(10, 5), (20, 3), (30, 2)]
+"""Fig. 4.4: the availability list, and the application's requests."""
+
+
+@pytest.mark.parametrize("kernel", [walk, compiled(walk)])
+def test_the_papers_example_has_its_candidates_in_two_readings_and_not_in_the_third(kernel):
+    (starts, free), wanted = EXAMPLE
+    found = {one: walked(starts, free, wanted, 0, kernel, one) for one in (EVERY, LARGEST, EQUAL)}
+    assert found[EVERY] == found[LARGEST] == [6, 7, 11]  # schedules A, B and C
+    assert found[EQUAL] == [6, 7, NEVER]
+
+
+def test_the_largest_size_of_a_frame_may_hide_a_smaller_one():
+    # 8 processors do not fit before 10; 4 would.
+    assert walked([0, 10], [8, 2], [(4, 6), (8, 12)], 0) == [0, NEVER]
+    assert walked([0, 10], [8, 2], [(4, 6), (8, 12)], 0, reading=LARGEST) == [NEVER, NEVER]
 
 
 def test_it_finds_nothing_where_only_that_would_do():

@@ -61,6 +61,7 @@ def walk_report(study: Results, origin: Origin) -> Report:
         simulated_section(study.logs, EACH_MONTH[study.options.terms.begin]),
         Section("Promised finishes", (Text(_PROMISED), _table(study, "promised"))),
         Section("Simulated finishes", (Text(_REAL), _table(study, "real"))),
+        Section("Other readings", (Text(_READINGS), _readings(study))),
         origin_section(study.logs, origin),
     )
     less = fewer(study.options.runs, FULL_RUNS, "submission", " a month")
@@ -78,10 +79,10 @@ def _promised_later(row: _Row) -> bool:
 class _Moments:
     """Turn-around times of both planners, promised or simulated, where the walk found a request."""
 
-    def __init__(self, name: str, found: Sequence[_Row], suffix: str) -> None:
-        both = [(row[f"exact{suffix}"], row[f"walk{suffix}"]) for row in found if row["walk"] is not None]
+    def __init__(self, name: str, found: Sequence[_Row], suffix: str, walk: str = "walk") -> None:
+        both = [(row[f"exact{suffix}"], row[f"{walk}{suffix}"]) for row in found if row[walk] is not None]
         self.name, self.count, self.nothing = name, len(found), len(found) - len(both)
-        self.other = sum(row["walk_size"] != row["exact_size"] for row in found)
+        self.other = sum(row[f"{walk}_size"] != row["exact_size"] for row in found)
         self.exact, self.walked = np.array(both, np.int64).reshape(-1, 2).T
         self.later = (self.walked - self.exact)[self.walked > self.exact]
         self.sooner = int((self.walked < self.exact).sum())
@@ -118,6 +119,29 @@ def _table(study: Results, what: str) -> Table:
     parts |= {group: study.rows(group=group) for group in GROUPS}
     suffix = "_promised" if what == "promised" else ""
     return table_of((_Moments(name, found, suffix) for name, found in parts.items() if found), _COLUMNS)
+
+
+_READINGS = (
+    "In the paper, a frame with n free processors has a candidate “if the application can run on n processors in time "
+    "(d − s)”. Above, the walk tries every allowed size up to n. It may also try only the largest of them, or only n "
+    "itself. The paper's example (Fig. 4.4 to 4.7) has a candidate with 30 processors in a frame of 40, which excludes "
+    "the last reading; the others give all of its candidates. Promised finishes; submissions without a request do not "
+    "count in the means."
+)
+_NAMES: Mapping[str, str] = {
+    "walk": "every allowed size up to n",
+    "largest": "the largest allowed size up to n",
+    "equal": "n alone",
+}
+
+
+def _readings(study: Results) -> Table:
+    rows = (
+        _Moments(f"{words}: {site.trace}", study.rows(trace=site.trace), "_promised", name)
+        for name, words in _NAMES.items()
+        for site, _ in study.logs
+    )
+    return table_of((row for row in rows if row.count), _COLUMNS)
 
 
 def claims(study: Results) -> list[Claim]:
@@ -176,6 +200,15 @@ TABLES = {
                 Field("walk_size", "size that the walk requests", "processors"),
                 Field("walk_promised", "promised turn-around time, walk", "s"),
                 Field("walk", "simulated turn-around time, walk", "s"),
+            ),
+            "other readings of the walk; empty if it found no request": tuple(
+                Field(name + suffix, f"{what}, walk that tries {words}", unit)
+                for name, words in (("largest", "the largest size"), ("equal", "all free processors alone"))
+                for suffix, what, unit in (
+                    ("_size", "requested size", "processors"),
+                    ("_promised", "promised turn-around time", "s"),
+                    ("", "simulated turn-around time", "s"),
+                )
             ),
         },
     )

@@ -56,6 +56,28 @@ def test_both_plan_from_the_list_of_that_moment(jobs, placed, found):
         simulation.answer()
 
 
+def test_other_readings_try_one_size_in_a_frame(jobs, placed, found):
+    simulation = Simulation(jobs, "s3", ask=sorted(one.place for one in placed))
+    at = {one.place: one for one in placed}
+    for comparison in found:
+        one = at[simulation.run()]
+        sizes, times, walltimes = requests(application(one.benchmark, one.problem_class, FORM), jobs.machine)
+        frames = simulation.availability().frames
+        ends = {"largest": [(None, None)], "equal": [(None, None)]}
+        for number, (start, _, free) in enumerate(frames):
+            lasts = next((later.start for later in frames[number:] if later.free < free), np.inf)
+            for i in [i for i, size in enumerate(sizes) if size <= free][-1:]:
+                if start + walltimes[i] <= lasts:
+                    candidate = start + times[i] - comparison.submit, sizes[i]
+                    ends["largest"].append(candidate)
+                    ends["equal"] += [candidate] if sizes[i] == free else []
+        for reading, candidates in ends.items():
+            best = min(candidates[1:], default=candidates[0])
+            assert (getattr(comparison, f"{reading}_promised"), getattr(comparison, f"{reading}_size")) == best
+        simulation.answer()
+    assert any(one.equal is None for one in found)
+
+
 def test_what_came_of_both_is_what_whole_simulations_say(jobs, placed, found):
     for one, comparison in list(zip(sorted(placed, key=lambda one: one.place), found, strict=True))[::6]:
         sizes, times, walltimes = requests(application(one.benchmark, one.problem_class, FORM), jobs.machine)
