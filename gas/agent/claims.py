@@ -11,9 +11,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from gas.errors import BadInput
 from gas.placeholders import literal
@@ -29,33 +31,45 @@ WINNER: Final = "winner"
 LOST: Final = 75
 """Exit status of the claim in a job script if another job has it."""
 
-# $1 the folder, $2 the job, then its command; without a command, the exit status says who has won.
+# $1 the folder, $2 the job, then its command; without a command, the exit status says who has won. Names are set in a
+# subshell, since the command may have variables with these names in its environment.
 _TAKE: Final = "; ".join(
     (
-        "claim=$1 job=$2",
-        "shift 2",
-        "mine=$claim/$job.$$",
-        'if ! echo "$job" > "$mine"',
-        'then echo "gas: $claim: cannot be written on this machine; nothing was run" >&2',
-        "exit 1",
-        "fi",
-        'ln "$mine" "$claim/winner" 2> /dev/null',
+        "(PATH=$PATH:/usr/bin:/bin",
+        "claim=$1 job=$2 winner=",
+        "mine=$claim/$job.$(uname -n).$$",
+        'if ! [ -s "$claim/winner" ]',
+        'then echo "$job" > "$mine" && ln "$mine" "$claim/winner" 2> /dev/null',
         'rm -f "$mine"',
+        "fi",
         'read -r winner < "$claim/winner"',
         'if [ "$winner" = "$job" ]',
-        "then if [ $# = 0 ]",
         "then exit 0",
         "fi",
+        'if [ -n "$winner" ]',
+        'then echo "gas: another job of this submission has started; nothing was run"',
+        f"exit {LOST}",
+        "fi",
+        'echo "gas: $claim: cannot be used on this machine; nothing was run" >&2',
+        "exit 1)",
+        'set -- $? "$@"',
+        "if [ $# = 3 ]",
+        "then exit $1",
+        "fi",
+        f"if [ $1 = {LOST} ]",
+        "then exit 0",
+        "fi",
+        "if [ $1 != 0 ]",
+        "then exit 1",
+        "fi",
+        "shift 3",
         'exec "$@"',
-        "fi",
-        'echo "gas: job $winner has started; nothing was run"',
-        "if [ $# = 0 ]",
-        f"then exit {LOST}",
-        "fi",
-        "exit 0",
     )
 )
 """In one line, since schedulers pass commands on in their own ways."""
+
+_TITLE: Final = "gas-claim"
+_SENT: Final = "sent-"
 
 _SHELLS: Final = ("sh", "bash", "dash", "ksh", "zsh")
 
@@ -82,16 +96,40 @@ class Claim:
         Raises
         ------
         BadInput
-            It cannot be created.
+            It cannot be created, or cannot hold a claim.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise BadInput(f"{self.folder}: cannot be created ({error.strerror}); give another folder") from None
+            raise BadInput(
+                f"{self.folder}: cannot be created ({error.strerror}); give another folder with --shared"
+            ) from None
+        first, second = (self.folder / f"trial.{uuid4().hex}" for _ in range(2))
+        try:
+            first.touch()
+            second.hardlink_to(first)
+        except OSError as error:
+            raise BadInput(
+                f"{self.folder}: cannot hold a claim ({error.strerror}); give a folder with --shared that can be "
+                "written and whose file system has hard links"
+            ) from None
+        finally:
+            for path in (first, second):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def exists(self) -> bool:
+        """Whether the folder is there, so that jobs can take the claim."""
+        return self.folder.is_dir()
 
     def command(self, target: str, command: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command of the job of a scheduler, which runs if the job takes the claim."""
-        return ("sh", "-c", _TAKE, "gas-claim", literal(str(self.folder)), self.name_of(target), *command)
+        return ("sh", "-c", _TAKE, _TITLE, literal(str(self.folder)), self.name_of(target), *command)
+
+    @staticmethod
+    def without(command: Sequence[str]) -> tuple[str, ...]:
+        """Return the command of a job without the claim before it."""
+        return tuple(command[6:] if list(command[:2]) == ["sh", "-c"] and list(command[3:4]) == [_TITLE] else command)
 
     def script(self, target: str, script: Script) -> Script:
         """Return the job script for a scheduler, which runs its commands if the job takes the claim.
@@ -105,31 +143,31 @@ class Claim:
 
         lines = script.text.split("\n")
         words = lines[0].removeprefix("#!").split()
-        name = Path(words[-1] if words[:1] == ["/usr/bin/env"] else words[0] if words else "").name
+        if words[:1] == ["/usr/bin/env"]:
+            words = [word for word in words[1:] if not word.startswith("-")]
+        name = Path(words[0] if words else "").name
         if name not in _SHELLS:
             raise BadInput(
                 f"{script.path}: is run by {name or 'nothing'}; redundant requests need a script for a shell "
                 f"({', '.join(_SHELLS[:2])}), into which Gas writes the claim"
             )
         at = next((n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), len(lines))
-        take = f"sh -c {quote(_TAKE)} gas-claim {quote(str(self.folder))} {self.name_of(target)}"
-        lost = f"case $? in 0) ;; {LOST}) exit 0 ;; *) exit 1 ;; esac"
+        take = f"sh -c {quote(_TAKE)} {_TITLE} {quote(str(self.folder))} {self.name_of(target)} ||"
+        lost = f"  case $? in {LOST}) exit 0 ;; *) exit 1 ;; esac"  # not after it: the shell may run with -e
         text = "\n".join([*lines[:at], take, lost, *lines[at:]])
         return replace(script, text=text)
 
     def winner(self) -> str | None:
         """Return the name of the job that runs, or ran; None if none has started yet."""
-        try:
-            return (self.folder / WINNER).read_text().strip() or None
-        except OSError:
-            return None
+        with contextlib.suppress(OSError):
+            # NFS remembers for a while that a file is missing, but no listing
+            if any(path.name == WINNER for path in self.folder.iterdir()):
+                return (self.folder / WINNER).read_text().strip() or None
+        return None
 
     def note(self, facts: dict[str, Any]) -> None:
         """Keep facts about the submission; durable when this returns."""
-        from gas.endpoints.journal import write_through
-
-        with (self.folder / "submission").open("w") as file:
-            write_through(file, facts)
+        self._write("submission", facts)
 
     def noted(self) -> dict[str, Any]:
         """Return what was kept last; {} for nothing."""
@@ -138,9 +176,34 @@ class Claim:
             return found if isinstance(found, dict) else {}
         return {}
 
-    def remove(self) -> None:
-        """Remove the folder; a job that is still somewhere in a queue then ends without running anything."""
+    def note_sent(self, name: str, address: str) -> None:
+        """Keep that a scheduler is about to be sent a further request, which may take the claim."""
+        self._write(f"{_SENT}{name}", {"endpoint": address})
+
+    def unsent(self, name: str) -> None:
+        """Keep that a scheduler has refused it."""
         with contextlib.suppress(OSError):
-            for path in self.folder.iterdir():
-                path.unlink()
-            self.folder.rmdir()
+            (self.folder / f"{_SENT}{name}").unlink()
+
+    def sent(self) -> dict[str, str]:
+        """Return the schedulers to which further requests were sent: their names and addresses."""
+        found: dict[str, str] = {}
+        with contextlib.suppress(OSError):
+            for path in sorted(self.folder.glob(f"{_SENT}*")):
+                address = "another scheduler"
+                with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+                    address = str(json.loads(path.read_text())["endpoint"])
+                found[path.name.removeprefix(_SENT)] = address
+        return found
+
+    def _write(self, name: str, facts: dict[str, Any]) -> None:
+        from gas.endpoints.journal import write_through
+
+        try:
+            file = (self.folder / name).open("w")
+        except OSError as error:
+            raise BadInput(
+                f"{self.folder}: cannot be written ({error.strerror}); give another folder with --shared"
+            ) from None
+        with file:
+            write_through(file, facts)

@@ -8,9 +8,10 @@ command never runs twice, even if two of them start in the same second or nobody
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,12 @@ from gas.agent.claims import Claim
 from gas.agent.following import WAITING_PATIENCE, WAITING_PAUSES
 from gas.agent.options import PlanOptions, Run
 from gas.agent.polling import Poll
-from gas.agent.schedulers import Scheduler, called
+from gas.agent.schedulers import Scheduler, called, identified
 from gas.agent.states import ENDED
 from gas.agent.submission import Submission, Submitted
-from gas.endpoints import JobEndpoint, S3Endpoint
+from gas.endpoints import InDoubt, JobEndpoint
 from gas.endpoints.journal import state_directory
-from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, NotFound, OverLimit
+from gas.errors import BadInput, Conflict, GasError, Infeasible, NotFound
 from gas.times import duration_text
 
 __all__ = ["Redundant", "SubmittedRedundantly"]
@@ -40,24 +41,37 @@ class SubmittedRedundantly:
 
     Attributes
     ----------
-    jobs
-        That of the request that finishes first by the plan, then the others.
+    by_name
+        The jobs by the names under which they take the claim: that of the request that finishes first by the plan, then
+        the others.
     claim
         What only one of them takes.
+    silent
+        Addresses, by such names, of schedulers that may have another job and do not answer.
     planned
         None if an earlier submission with this key made the first job.
     """
 
-    jobs: Sequence[Submitted]
+    by_name: Mapping[str, Submitted]
     key: str
     claim: Claim
+    silent: Mapping[str, str]
     planned: Planned | None = None
+
+    @property
+    def jobs(self) -> list[Submitted]:
+        """All jobs, in this order."""
+        return list(self.by_name.values())
 
     @property
     def winner(self) -> Submitted | None:
         """The job that runs or ran; None if none has started yet."""
-        name = self.claim.winner()
-        return next((one for one in self.jobs if Claim.name_of(one.endpoint.target) == name), None)
+        return self.by_name.get(self.claim.winner() or "")
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is something to wait for before jobs can be withdrawn."""
+        return self.claim.winner() is None and len(self.by_name) + len(self.silent) > 1
 
     def settle(
         self,
@@ -80,24 +94,46 @@ class SubmittedRedundantly:
         Raises
         ------
         Conflict
-            All jobs have ended, and none ran the command.
+            All jobs have ended, and none ran the command; or that of a scheduler which does not answer runs it.
         """
-        states = {one.key: str(one.job["state"]) for one in self.jobs}
-        polls = {one.key: Poll(patience, remark) for one in self.jobs}
+        jobs = self.jobs
+        states = {one.key: str(one.job["state"]) for one in jobs}
+        polls = {one.key: Poll(patience, remark) for one in jobs}
+        for poll in polls.values():
+            poll.heard()  # of the submission
         pause = Poll(patience, remark)
-        while (winner := self.winner) is None:
-            for one in self.jobs:
+        while (name := self.claim.winner()) is None:
+            for one in jobs:
                 if states[one.key] not in ENDED:
                     states[one.key] = _state(one, polls[one.key]) or states[one.key]
-            if self.winner is None and all(state in ENDED for state in states.values()):
-                found = ", ".join(f"job {one.reference} is {states[one.key]}" for one in self.jobs)
-                raise Conflict(f"none of the jobs ran the command: {found}; gas logs shows why")
+            if self.claim.winner() is None and all(state in ENDED for state in states.values()):
+                raise Conflict(self._why_none(states))
             pause.lengthen(WAITING_PAUSES, changed=False)
-            time.sleep(pause.pause if self.winner is None else 0)
-        for one in self.jobs:
-            if one is not winner:
+            time.sleep(pause.pause if self.claim.winner() is None else 0)
+        for its, one in self.by_name.items():
+            if its != name:
                 _withdraw(one, report, remark)
-        return winner
+        if name not in self.by_name:
+            where = self.silent.get(name, "another scheduler")
+            raise Conflict(
+                f"the command runs, or ran, in the job on {where}, which did not answer: the same command with --key "
+                f"{self.key} reports it when {where} answers"
+            )
+        return self.by_name[name]
+
+    def _why_none(self, states: Mapping[str, str]) -> str:
+        """Return the error if no job has run the command."""
+        found = ", ".join(f"job {one.reference} is {states[one.key]}" for one in self.jobs)
+        if not self.claim.exists():
+            gone = f"the claim {self.claim.folder} is gone, without which nothing runs; use another key"
+            return f"none of the jobs is left: {found}; {gone}"
+        if self.silent:
+            others = ", ".join(self.silent.values())
+            return (
+                f"no job has run the command: {found}; one on {others} may do so later: the same command with --key "
+                f"{self.key} asks again"
+            )
+        return f"none of the jobs ran the command: {found}; gas logs shows why"
 
 
 class Redundant:
@@ -143,48 +179,88 @@ class Redundant:
 
     def make(self) -> SubmittedRedundantly:
         """Submit, or continue what an earlier call with this key began; raises the errors of `Agent.submit`."""
-        self._claim.make()
-        try:
-            first = self._submission(self._schedulers, self.key, self._plan, self._noting).make_or_find()
-        except GasError:
-            if not self._claim.noted():
-                self._claim.remove()  # nothing was sent
-            raise
-        jobs = [first]
+        self._refuse_unnamed()
+        first = self._submission(self._schedulers, self.key, self._plan, self._noting).make_or_find()
+        if not self._claim.exists():  # a new one could be taken although a job has taken the old one
+            raise Conflict(
+                f"--key {self.key}: the claim {self._claim.folder} of its jobs is gone, so those that still wait run "
+                f"nothing, such as job {first.reference}; cancel them, and use another key"
+            )
+        jobs = {Claim.name_of(identified(first.endpoint)): first}
         longest = self._claim.noted().get("longest")
         waits = first.job["state"] == "queued" and self._claim.winner() is None
+        try:
+            if longest is not None:
+                self._add_further(jobs, int(longest), waits=waits)
+        except BaseException:
+            known = "; ".join(f"job {one.reference}" for one in jobs.values())
+            self._remark(f"submitted: {known}; the same command with --key {self.key} continues")
+            raise
+        silent = {name: address for name, address in self._claim.sent().items() if name not in jobs}
+        return SubmittedRedundantly(jobs, self.key, self._claim, silent, first.planned)
+
+    def _refuse_unnamed(self) -> None:
+        """Raise `Conflict` if an earlier call has sent a request to a scheduler that is not named now."""
+        sent = self._claim.sent()
+        given = [one for one in self._schedulers if isinstance(one, JobEndpoint)]
+        addresses = {one.address for one in given} | {one[0] for one in self._schedulers if isinstance(one, tuple)}
+        unnamed = {name: address for name, address in sent.items() if address not in addresses}
+        for one in given if unnamed else ():
+            with contextlib.suppress(GasError):
+                unnamed.pop(Claim.name_of(identified(one)), None)
+        for address in unnamed.values():
+            raise Conflict(
+                f"--key {self.key}: was also sent to {address} before, where a job may wait; name it too (-e "
+                f"{address}), or use another key for another job"
+            )
+
+    def _add_further(self, jobs: dict[str, Submitted], longest: int, *, waits: bool) -> None:
+        """Add the jobs of the other schedulers to that of the first."""
+        tried = set(jobs)  # one scheduler may be named by two addresses
         for one in self._schedulers:
-            if isinstance(one, JobEndpoint) and longest is not None and not _same(one, first.endpoint):
-                further = self._further(one, int(longest), waits=waits)
-                jobs += [] if further is None else [further]
-        return SubmittedRedundantly(jobs, self.key, self._claim, first.planned)
+            if not isinstance(one, JobEndpoint):
+                continue
+            try:
+                name = Claim.name_of(identified(one))
+            except GasError as error:
+                self._remark(f"{called(one)}: gets no request: {error}")
+                continue
+            if name in tried:
+                continue
+            tried.add(name)
+            if (further := self._further(one, name, longest, waits=waits)) is not None:
+                jobs[name] = further
 
     def _noting(self, planned: Planned) -> None:
-        """Keep how long further requests may run, before the first is sent."""
+        """Make the claim, and keep how long further requests may run, before the first is sent."""
         if self._before is not None:
             self._before(planned)
+        self._claim.make()
         best = planned.best
         waits = best.start > planned.plan.now
         self._claim.note({"longest": best.execution_time} if waits else {"longest": None})
 
-    def _further(self, where: JobEndpoint, longest: int, *, waits: bool) -> Submitted | None:
+    def _further(self, where: JobEndpoint, name: str, longest: int, *, waits: bool) -> Submitted | None:
         """Submit to a further machine, or find what an earlier call has submitted there; None if nothing is there."""
         base = self.key if len(self.key) <= _LONGEST else hashlib.sha256(self.key.encode()).hexdigest()
-        key = f"{base}/{Claim.name_of(where.target)}"
+        key = f"{base}/{name}"
+        sent_before = name in self._claim.sent()
 
         def plan(schedulers: Sequence[Scheduler], options: PlanOptions) -> Planned:
             return _no_longer(self._plan(schedulers, options), longest)
 
-        submission = self._submission([where], key, plan, None)
+        submission = self._submission([where], key, plan, lambda _: self._claim.note_sent(name, where.address))
         try:
             if not waits:
                 job = where.job_by_key(key)
                 return None if job is None else Submitted(where, called(where), job, key)
             return submission.make_or_find()
-        except (Infeasible, Draining, OverLimit, Forbidden) as error:
-            self._remark(f"{called(where)}: gets no request: {error}")
         except GasError as error:
-            self._remark(f"{called(where)}: {error}; if a job is there, it runs nothing once another has started")
+            if sent_before or isinstance(error, InDoubt):
+                self._remark(f"{called(where)}: {error}; if a job is there, it runs nothing once another has started")
+            else:
+                self._claim.unsent(name)
+                self._remark(f"{called(where)}: gets no request: {error}")
         return None
 
     def _submission(
@@ -197,15 +273,17 @@ class Redundant:
         """Return the submission of a job that takes the claim before it runs."""
         claim, remark = self._claim, self._remark
         return Submission(
-            self._application, plan, schedulers, self._run, self._options, key, remark, before=before, claim=claim
+            self._application,
+            plan,
+            schedulers,
+            self._run,
+            self._options,
+            key,
+            remark,
+            before=before,
+            claim=claim,
+            users_key=self.key,
         )
-
-
-def _same(one: JobEndpoint, other: JobEndpoint) -> bool:
-    """Whether two endpoints are the same scheduler, perhaps under two addresses."""
-    if one.target == other.target:
-        return True
-    return isinstance(one, S3Endpoint) and isinstance(other, S3Endpoint) and one.identity() == other.identity()
 
 
 def _no_longer(planned: Planned, longest: int) -> Planned:

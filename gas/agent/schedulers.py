@@ -37,6 +37,7 @@ __all__ = [
     "chosen_endpoints",
     "find_by_key",
     "gather",
+    "identified",
     "job_endpoint",
     "job_endpoints",
     "job_of",
@@ -365,6 +366,21 @@ def lists_of(answers: Sequence[Answer]) -> list[Availability]:
 def called(endpoint: Endpoint) -> str:
     """Return the name of a scheduler in the configuration; its own name also contains a fixed account or QOS."""
     return endpoint.configured_as or endpoint.name
+
+
+def identified(endpoint: JobEndpoint) -> str:
+    """Return what is equal for all endpoints of one scheduler, also under other addresses.
+
+    Raises
+    ------
+    GasError
+        It does not answer.
+    """
+    from gas.endpoints import S3Endpoint
+
+    if isinstance(endpoint, S3Endpoint):
+        return endpoint.machine().get("identity") or endpoint.target
+    return endpoint.target
 
 
 def find_by_key(schedulers: Sequence[Scheduler], key: str) -> tuple[JobEndpoint, dict[str, Any]] | None:

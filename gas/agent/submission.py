@@ -22,7 +22,7 @@ from gas.agent.claims import Claim
 from gas.agent.holdings import claimed
 from gas.agent.offering import offering, without_offers
 from gas.agent.options import Instant, PlanOptions, Run
-from gas.agent.schedulers import Scheduler, called, find_by_key
+from gas.agent.schedulers import Scheduler, called, find_by_key, identified
 from gas.agent.scripts import Asking
 from gas.agent.states import describe
 from gas.endpoints import Endpoint, InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
@@ -136,11 +136,11 @@ def _other_work(asked: JobDescription, job: Mapping[str, Any], where: JobEndpoin
         return f"reservation {job['id']} ({job['name']})"
     if job["name"] != asked.name:
         return f"job {job['id']} ({job['name']})"
-    command = job["command"]
-    if command is None:  # too long for the answer
+    if job["command"] is None:  # too long for the answer
         return None
-    pairs = zip(asked.command, command, strict=False)
-    same = len(asked.command) == len(command) and all(one == its for one, its in pairs if "{" not in one)
+    wanted, command = Claim.without(asked.command), Claim.without(job["command"])
+    pairs = zip(wanted, command, strict=False)
+    same = len(wanted) == len(command) and all(one == its for one, its in pairs if "{" not in one)
     return None if same else f"job {job['id']}, which runs another command ({shlex.join(command)[:60]})"
 
 
@@ -202,6 +202,8 @@ class Submission:
         Called with each plan just before its request is sent.
     claim
         What the job takes before it runs, if it is one of several; None if it is the only one.
+    users_key
+        The key of the user's command, if that of this request is made from it.
     """
 
     def __init__(
@@ -216,8 +218,10 @@ class Submission:
         config: Path | None = None,
         before: Callable[[Planned], object] | None = None,
         claim: Claim | None = None,
+        users_key: str | None = None,
     ) -> None:
         self.key = key
+        self._users_key = users_key or key
         self._claim = claim
         self._before = before
         self._application = application
@@ -239,21 +243,29 @@ class Submission:
         with open_page(self.key) as page:
             if not of_coallocation and (made := claimed(self.key)) is not None:
                 raise Conflict(
-                    f"--key {self.key}: belongs to a gas submit --coallocate, which {made}; add --coallocate, or use "
-                    "another key for another job"
+                    f"--key {self._users_key}: belongs to a gas submit --coallocate, which {made}; add --coallocate, "
+                    "or use another key for another job"
                 )
+            self._refuse_another_claim(page)
             sent_to = page.address
             its = _that_was_sent_to(page, self._endpoints)
             if sent_to is not None and not its:
                 raise Conflict(
-                    f"--key {self.key}: was sent to {sent_to} before and may have created a job there; submit to that "
-                    f"scheduler (-e {sent_to}), or use another key for another job"
+                    f"--key {self._users_key}: was sent to {sent_to} before and may have created a job there; submit "
+                    f"to that scheduler (-e {sent_to}), or use another key for another job"
                 )
-            if (earlier := find_by_key(self._endpoints, self.key)) is not None:
+            # Another partition of the same Slurm would also report the job, but the claim is that of its own
+            if (earlier := find_by_key(its if self._claim and its else self._endpoints, self.key)) is not None:
                 endpoint, job = earlier
-                if (other := _other_work(self._claiming(self._run.job, endpoint), job, endpoint)) is not None:
+                if self._claim is not None and sent_to is None:
                     raise Conflict(
-                        f"--key {self.key}: belongs to {other} on {endpoint.name}; use another key for another job"
+                        f"--key {self._users_key}: job {job['id']} on {endpoint.name} has it, but this account has no "
+                        "record of that submission; use another key for another job"
+                    )
+                if (other := _other_work(self._run.job, job, endpoint)) is not None:
+                    raise Conflict(
+                        f"--key {self._users_key}: belongs to {other} on {endpoint.name}; use another key for "
+                        "another job"
                     )
                 return Submitted(endpoint, endpoint.name, job, self.key)
             if sent_to is not None:
@@ -261,6 +273,19 @@ class Submission:
                 if (ended := self._forgotten(page)) is not None:
                     return ended
             return self.make(page, stays=sent_to is not None)
+
+    def _refuse_another_claim(self, page: Page) -> None:
+        """Raise `Conflict` if the job of the key takes another claim, or if only one of the two takes one."""
+        its, own = page.claim, None if self._claim is None else str(self._claim.folder)
+        if page.address is None or its == own:
+            return
+        if its is None:
+            said = "belongs to a gas submit without --redundant; leave --redundant out"
+        elif own is None:
+            said = "belongs to a gas submit --redundant; add --redundant"
+        else:
+            said = f"belongs to a gas submit --redundant with --shared {shlex.quote(str(Path(its).parent))}; add that"
+        raise Conflict(f"--key {self._users_key}: {said}, or use another key for another job")
 
     def _forgotten(self, page: Page) -> Submitted | None:
         """Return the job of the key if its scheduler forgets ended jobs and has forgotten it.
@@ -345,14 +370,15 @@ class Submission:
         chosen.tell = self._tell
         if page is not None:
             identity = chosen.identity() if isinstance(chosen, S3Endpoint) else None
-            page.sent_to(chosen.address, int(time.time()), identity)
+            claim = None if self._claim is None else str(self._claim.folder)
+            page.sent_to(chosen.address, int(time.time()), identity, claim)
             chosen.noted = lambda id: self._noted(page, id)
         if stays:
             chosen.suspect(self.key)
         else:  # the key is new, or was searched for
             chosen.unused(self.key)
         if self._claim is not None and isinstance(chosen, Scripted) and chosen.script is not None:
-            chosen = chosen.with_script(self._claim.script(chosen.target, chosen.script))
+            chosen = chosen.with_script(self._claim.script(identified(chosen), chosen.script))
         try:
             made = chosen.submit(request, job, self.key)
         except BaseException:
@@ -367,10 +393,11 @@ class Submission:
         """Return a job as a scheduler gets it: with the claim before its command."""
         if self._claim is None or not job.command:
             return job
+        target = identified(where)
         return replace(
             job,
-            command=self._claim.command(where.target, job.command),
-            template=self._claim.command(where.target, job.template) if job.template else (),
+            command=self._claim.command(target, job.command),
+            template=self._claim.command(target, job.template) if job.template else (),
         )
 
     def _tell(self, line: str) -> None:
@@ -398,7 +425,7 @@ class Submission:
             words += [] if self._config is None else ["--config", str(self._config)]
             way_out = (
                 f"the job may or may not have been submitted: {shlex.join(words)} shows it if it exists; the same gas "
-                f"submit with --key {self.key} submits it if it does not"
+                f"submit with --key {self._users_key} submits it if it does not"
             )
             if page is None and endpoint is not None:
                 with open_page(self.key) as new:

@@ -95,7 +95,7 @@ def submit_command(
         typer.Option(
             "--shared",
             metavar="DIR",
-            help="With --redundant: folder that all machines share (default: in your home folder).",
+            help="With --redundant: folder that all machines see (default: in your home folder).",
         ),
     ] = None,
     key: KeyOption = None,
@@ -120,7 +120,8 @@ def submit_command(
     Gas submits a Slurm job script unchanged, and sets only its size, time limit, partition, account and QOS.
 
     One call submits at most one job, even if the network fails. Calls with the same --key submit one job in total;
-    later calls report that job.
+    later calls report that job. With --redundant, this holds for each scheduler, and one of the jobs runs (`gas guide
+    coallocation`).
     """
     command = tuple(context.args)
     planning.refuse_standard_input_of(subject)
@@ -181,18 +182,21 @@ def submit_command(
     if redundant:
         from gas.cli.redundant import submit_redundantly
 
-        won = submit_redundantly(
+        jobs, finished = submit_redundantly(
             agent,
             run,
             options,
             key=key,
             shared=None if shared is None else Path(shared),
             json=json,
+            wait=wait,
             before=show,
             show_job=lambda one: _show_job(app, one),
         )
-        if wait:
-            report_end(wait_for_end(won.endpoint, int(won.job["id"]), quiet=json), quiet=json)
+        if plot is not None and jobs.planned is not None:
+            draw(jobs.planned.plan, jobs.planned.answers, plot)
+        if finished is not None:
+            report_end(finished, quiet=json)
         return
     made = agent.submit(run, options, key=key, before=show)
     known = f"job {made.job['id']} was submitted to {made.scheduler}: gas status {made.reference} shows it"

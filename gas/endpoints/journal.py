@@ -41,6 +41,8 @@ class Page:
         The scheduler to which a request with this key was sent; None if certainly no scheduler has it.
     identity
         The identity of that scheduler under all of its addresses; None if it has none, or did not report it.
+    claim
+        The folder of the claim that the job takes (`gas.agent.claims`); None if it is the only one of its submission.
     sent
         Epoch second at which a request was last about to be sent; None if unknown.
     job
@@ -55,15 +57,17 @@ class Page:
         except ValueError:  # torn by a crash before anything was sent
             found = {}
         found = found if isinstance(found, dict) else {}
-        address, identity, sent, job = (found.get(name) for name in ("endpoint", "identity", "sent", "job"))
+        names = ("endpoint", "identity", "sent", "job", "claim")
+        address, identity, sent, job, claim = (found.get(name) for name in names)
         self.address: str | None = address if isinstance(address, str) else None
         self.identity: str | None = identity if isinstance(identity, str) else None
         self.sent: int | None = sent if isinstance(sent, int) else None
         self.job: int | None = job if isinstance(job, int) else None
+        self.claim: str | None = claim if isinstance(claim, str) else None
 
-    def sent_to(self, address: str, sent: int, identity: str | None = None) -> None:
+    def sent_to(self, address: str, sent: int, identity: str | None = None, claim: str | None = None) -> None:
         """Record that a request is about to be sent to this scheduler, at an epoch second."""
-        self.address, self.identity, self.sent = address, identity, sent
+        self.address, self.identity, self.sent, self.claim = address, identity, sent, claim
         self._write(self._request())
 
     def made(self, job: int) -> None:
@@ -74,10 +78,11 @@ class Page:
     def refused(self) -> None:
         """Record that the scheduler has refused the request, and that no request is on its way."""
         self._write({})
-        self.address = self.identity = self.sent = self.job = None
+        self.address = self.identity = self.sent = self.job = self.claim = None
 
     def _request(self) -> dict[str, str | int | None]:
-        known = {} if self.identity is None else {"identity": self.identity}
+        known = {"identity": self.identity, "claim": self.claim}
+        known = {name: value for name, value in known.items() if value is not None}
         return {"key": self.key, "endpoint": self.address, **known, "sent": self.sent}
 
     def _write(self, content: dict[str, str | int | None]) -> None:

@@ -1,7 +1,11 @@
 """A claim: of all jobs that share it, only one runs its command, whichever start when and where."""
 
+import errno
+import os
+import shutil
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +16,7 @@ from gas.errors import BadInput
 from gas.placeholders import literal
 
 SCRIPT = "#!/bin/bash\n#SBATCH -n 4\n# what it does\n#SBATCH -t 10\n\necho ran >> out\n"
+LATE = "gas: another job of this submission has started; nothing was run\n"
 
 
 @pytest.fixture
@@ -33,7 +38,7 @@ def test_the_first_job_runs_its_command_and_the_second_nothing(claim, tmp_path):
     assert claim.winner() == Claim.name_of("a")
     late = run(second, tmp_path)
     assert late.returncode == 0
-    assert late.stdout == f"gas: job {Claim.name_of('a')} has started; nothing was run\n"
+    assert late.stdout == LATE
 
 
 def test_a_job_that_is_requeued_runs_again(claim, tmp_path):
@@ -61,10 +66,38 @@ def test_of_many_at_the_same_time_one_runs(claim, tmp_path):
 
 def test_where_the_folder_is_not_seen_nothing_runs(claim, tmp_path):
     words = claim.command("a", ("echo", "ran"))
-    claim.remove()
+    shutil.rmtree(claim.folder)
     done = run(words, tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "cannot be written on this machine; nothing was run" in done.stderr
+    assert "cannot be used on this machine; nothing was run" in done.stderr
+
+
+@pytest.mark.parametrize("harm", ["no links", "no room"])
+def test_a_claim_that_cannot_be_taken_is_no_success(claim, tmp_path, harm):
+    """Where nobody can win, a job that ends with exit status 0 would not tell anybody."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "ln").write_text("#!/bin/sh\n" + ("exit 1\n" if harm == "no links" else ': > "$2"\n'))
+    (programs / "ln").chmod(0o755)
+    done = run(("env", f"PATH={programs}:{os.environ['PATH']}", *claim.command("a", ("echo", "ran"))), tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "cannot be used on this machine; nothing was run" in done.stderr
+    assert claim.winner() is None
+
+
+def test_the_environment_of_the_command_stays_as_it_is(claim, tmp_path):
+    given = {"claim": "c", "job": "7", "mine": "m", "winner": "w", "PATH": "/nowhere"}
+    words = claim.command("a", ("/bin/sh", "-c", "echo $claim $job $mine $winner $PATH"))
+    done = run(("env", *(f"{name}={value}" for name, value in given.items()), "/bin/sh", *words[1:]), tmp_path)
+    assert done.stdout == "c 7 m w /nowhere\n", done.stderr
+
+
+def test_the_job_that_has_the_claim_runs_again_although_nothing_can_be_written(claim, tmp_path):
+    words = claim.command("a", ("echo", "ran"))
+    run(words, tmp_path)
+    (tmp_path / "ln").write_text("#!/bin/sh\necho called\n")
+    (tmp_path / "ln").chmod(0o755)
+    assert run(("env", f"PATH={tmp_path}:{os.environ['PATH']}", *words), tmp_path).stdout == "ran\n"
 
 
 def test_the_size_of_the_job_still_gets_into_its_command(claim, tmp_path):
@@ -84,9 +117,20 @@ def test_a_job_script_takes_the_claim_after_its_options(claim, tmp_path):
         (tmp_path / "job.sh").write_text(script.text)
         assert run(["bash", "job.sh"], tmp_path).returncode == 0
     assert (tmp_path / "out").read_text() == "ran\nran\n"  # the requeued one too
-    claim.remove()
+    shutil.rmtree(claim.folder)
     assert run(["bash", "job.sh"], tmp_path).returncode == 1
     assert LOST not in (0, 1)
+
+
+@pytest.mark.parametrize("first", ["#!/bin/bash -e", "#! /bin/sh -e", "#!/bin/bash -le", "#!/usr/bin/env -S bash -e"])
+def test_a_script_that_comes_too_late_succeeds_also_if_its_shell_ends_at_errors(claim, tmp_path, first):
+    for name in ("a", "b"):
+        text = claim.script(name, Script.of(f"{first}\n\n# said\ncat <<'#'\nran\n#\n", "job.sh")).text
+        (tmp_path / "job.sh").write_text(text)
+        (tmp_path / "job.sh").chmod(0o755)
+        done = run([str(tmp_path / "job.sh")], tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ("ran\n" if name == "a" else LATE)
 
 
 @pytest.mark.parametrize("first", ["#!/usr/bin/python3", "#!/usr/bin/env python3", "#!"])
@@ -102,6 +146,21 @@ def test_facts_are_kept_and_torn_ones_are_nothing(claim):
     assert claim.noted() == {"longest": 60}
     (claim.folder / "submission").write_text('{"lon')
     assert claim.noted() == {}
+
+
+def test_a_file_system_without_hard_links_is_refused(tmp_path, monkeypatch):
+    def refuse(self, target):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    with pytest.raises(BadInput, match=r"cannot hold a claim .* give a folder with --shared"):
+        Claim.of(tmp_path, "key").make()
+
+
+def test_facts_that_cannot_be_written_are_reported(claim):
+    shutil.rmtree(claim.folder)
+    with pytest.raises(BadInput, match="give another folder with --shared"):
+        claim.note({"longest": 60})
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):

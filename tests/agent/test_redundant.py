@@ -1,5 +1,7 @@
 """One job in the queues of several real S³ services: it runs once, where it starts first."""
 
+import shutil
+
 import pytest
 
 from gas import Agent, Application
@@ -7,7 +9,7 @@ from gas.agent.options import Run
 from gas.agent.redundant import Redundant
 from gas.endpoints import JobDescription, S3Endpoint
 from gas.endpoints.journal import state_directory
-from gas.errors import BadInput, Conflict
+from gas.errors import BadInput, Conflict, Unreachable
 from speedup_models import Table
 
 APP = Application(Table.of({4: 3000.0, 6: 60.0}), safety=1.0, name="app")
@@ -110,14 +112,16 @@ def test_the_same_key_submits_once_to_each_machine(sites, agent, task, tmp_path)
 
 
 def test_after_a_crash_between_two_submissions_the_same_key_completes_it(sites, agent, task, tmp_path, monkeypatch):
-    def crash(self, where, longest, *, waits):
+    def crash(*_, **__):
         raise KeyboardInterrupt
 
+    agent.said.clear()
     with monkeypatch.context() as patch:
         patch.setattr(Redundant, "_further", crash)
         with pytest.raises(KeyboardInterrupt):
             agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
     assert jobs(sites) == [[(6, "queued")], []]
+    assert agent.said == ["submitted: job 2 -e a; the same command with --key k continues"]
     both = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
     assert [one.scheduler for one in both.jobs] == ["a", "b"]
     assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
@@ -143,9 +147,115 @@ def test_if_all_jobs_end_without_running_the_command_that_is_an_error(sites, age
 
 def test_a_key_of_an_ordinary_job_is_refused(sites, agent, task, tmp_path):
     agent.submit(task, key="k")
-    with pytest.raises(Conflict, match="belongs to job 2, which runs another command"):
+    with pytest.raises(Conflict, match="belongs to a gas submit without --redundant; leave --redundant out"):
         agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
-    assert not list((tmp_path / "shared").iterdir())
+    assert not (tmp_path / "shared").exists()
+
+
+def test_a_key_of_redundant_requests_is_refused_for_anything_else(sites, agent, task, tmp_path):
+    agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    with pytest.raises(Conflict, match="belongs to a gas submit --redundant; add --redundant"):
+        agent.submit(task, key="k")
+    with pytest.raises(Conflict, match=rf"a gas submit --redundant with --shared {tmp_path}/shared; add that"):
+        agent.submit_redundantly(task, key="k", shared=tmp_path / "other")
+    with pytest.raises(Conflict, match=r"--key k: belongs to job 2, which runs another command \(sh -c 'echo"):
+        agent.submit_redundantly(["true"], key="k", shared=tmp_path / "shared")
+    assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
+
+
+def test_a_scheduler_that_may_have_a_job_has_to_be_named_again(sites, agent, task, tmp_path):
+    agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    with pytest.raises(Conflict, match=f"--key k: was also sent to {sites[1].url} before, where a job may wait"):
+        Agent(APP, endpoints(sites[:1])).submit_redundantly(task, key="k", shared=tmp_path / "shared")
+
+
+def test_under_other_addresses_a_machine_keeps_its_job(sites, agent, task, tmp_path):
+    """Its job took the claim under a name that came from its address, and nobody recognized the winner."""
+    agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    others = [
+        S3Endpoint(one.name, one.address.replace("127.0.0.1", "localhost"), retries=0) for one in endpoints(sites)
+    ]
+    made = Agent(APP, others).submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
+    sites[1].delete("/v1/jobs/1")
+    assert made.settle(ignored, ignored).scheduler == "b"
+
+
+def test_a_claim_that_was_deleted_is_not_made_again(sites, agent, task, tmp_path):
+    """The job that waits would take the new one, and run what another has run already."""
+    made = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    sites[0].delete("/v1/jobs/1")
+    sites[0].until(made.jobs[0].job["id"], "completed")
+    shutil.rmtree(tmp_path / "shared")
+    with pytest.raises(Conflict, match="of its jobs is gone, so those that still wait run nothing, such as job 2 -e"):
+        agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    sites[1].delete("/v1/jobs/1")
+    sites[1].until(made.jobs[1].job["id"], "failed")
+    assert (tmp_path / "ran").read_text() == "6\n"
+
+
+def test_without_its_claim_a_job_that_waits_is_no_success(sites, agent, task, tmp_path):
+    made = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    shutil.rmtree(tmp_path / "shared")
+    for site in sites:
+        site.delete("/v1/jobs/1")
+    with pytest.raises(Conflict, match="is gone, without which nothing runs"):
+        made.settle(ignored, ignored)
+
+
+def test_the_way_out_of_doubt_names_the_key_of_the_user(sites, agent, task, tmp_path, monkeypatch):
+    """With the key of the further request, the command would run in a job without the claim."""
+    submit = S3Endpoint.submit
+
+    def lose(self, request, job, key=None):
+        made = submit(self, request, job, key)
+        if self.name == "b":
+            self._doubtful.add(key)
+            raise Unreachable("b: no answer")
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(S3Endpoint, "submit", lose)
+        made = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert [one.scheduler for one in made.jobs] == ["a"]
+    assert len(agent.said) == 1
+    assert "the same gas submit with --key k submits it if it does not" in agent.said[0]
+    assert agent.said[0].endswith("if a job is there, it runs nothing once another has started")
+    sites[1].delete("/v1/jobs/1")
+    sites[1].until(2, "completed")
+    withdrawn = []
+    with pytest.raises(Conflict, match=f"in the job on {sites[1].url}, which did not answer"):
+        made.settle(lambda one, job: withdrawn.append(one.scheduler), ignored)
+    assert withdrawn == ["a"]
+    again = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert again.settle(ignored, ignored).scheduler == "b"
+
+
+def test_a_refusal_is_no_doubt(sites, agent, task, tmp_path):
+    endpoints(sites)[1].change_machine(accepting=False)
+    made = agent.submit_redundantly(task, shared=tmp_path / "shared")
+    assert (len(made.jobs), made.silent, made.waits) == (1, {}, False)
+    assert len(agent.said) == 1
+    assert agent.said[0].startswith("b: gets no request: ")
+
+
+def test_a_scheduler_that_is_restarted_is_asked_again(sites, agent, task, tmp_path, monkeypatch):
+    made = agent.submit_redundantly(task, shared=tmp_path / "shared")
+    answers = iter([Unreachable("a: down")])
+    job = S3Endpoint.job
+
+    def first_down(self, id):
+        for error in answers:
+            raise error
+        return job(self, id)
+
+    monkeypatch.setattr(S3Endpoint, "job", first_down)
+    for one in made.jobs:
+        one.endpoint.cancel(2)
+    said = []
+    with pytest.raises(Conflict, match="none of the jobs ran the command"):
+        made.settle(ignored, said.append)
+    assert said == ["a: down; asking again"]
 
 
 def test_one_machine_under_two_addresses_gets_one_request(sites, task, tmp_path):
@@ -154,6 +264,14 @@ def test_one_machine_under_two_addresses_gets_one_request(sites, task, tmp_path)
     both = [S3Endpoint(name, url.replace("127.0.0.1", host), retries=0) for name, host in hosts.items()]
     made = Agent(APP, both).submit_redundantly(task, shared=tmp_path)
     assert len(made.jobs) == 1
+
+
+def test_a_further_machine_under_two_addresses_gets_one_request(sites, task, tmp_path):
+    named = endpoints(sites)
+    named.append(S3Endpoint("c", sites[1].url.replace("127.0.0.1", "localhost"), retries=0))
+    made = Agent(APP, named).submit_redundantly(task, shared=tmp_path)
+    assert [one.scheduler for one in made.jobs] == ["a", "b"]
+    assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
 
 
 def test_nothing_to_run_is_refused(sites, agent, tmp_path):

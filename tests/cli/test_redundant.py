@@ -49,10 +49,10 @@ def test_the_jobs_are_shown_then_the_one_that_runs_and_the_withdrawn_one(gas, ap
     lines = result.out.splitlines()
     assert lines[0].startswith("app: 6 processors on a, walltime")
     assert [line[:10] for line in lines[1:3]] == ["job 2 on a", "job 2 on b"]
-    assert lines[3].startswith("waiting until either of them starts; the command runs there only")
+    assert lines[3].startswith("waiting until one of them starts: it runs the command")
     assert lines[4] == "job 2 on a was withdrawn"
     assert lines[5].startswith("job 2 on b has started; follow it: gas wait 2 -e http")
-    assert "the same command with --key k continues" in result.err
+    assert "repeat it with --key k" in result.err
     assert (tmp_path / "ran").read_text() == "6\n"
 
 
@@ -64,6 +64,26 @@ def test_as_json_it_says_which_job_runs(gas, app, sites, tmp_path):
     assert [one["scheduler"] for one in found["jobs"]] == ["a", "b"]
     assert found["plan"]["best"]["scheduler"] == "a"
     assert services[1].job(2)["state"] == "cancelled"
+    assert found["jobs"][0]["job"]["state"] in ("running", "completed")
+    assert found["jobs"][1]["job"]["state"] == "cancelled"
+
+
+def test_with_json_and_wait_the_object_has_the_end_of_the_job(gas, app, sites, tmp_path):
+    services, named = sites
+    result = submitted(gas, services, app, *named, "--redundant", "--shared", str(tmp_path), "--json", "--wait",
+                       "--plot", str(tmp_path / "plan.svg"), "--", "false")  # fmt: skip
+    found = result.json
+    assert found["jobs"][found["runs"]]["job"]["exit_status"] == 1
+    assert result.code == 1
+    assert (tmp_path / "plan.svg").exists()
+
+
+def test_a_job_that_no_other_machine_takes_is_not_waited_for(gas, app, sites, tmp_path):
+    services, named = sites
+    result = gas("submit", app, *named[:2], "--redundant", "--shared", str(tmp_path), "--", "true")
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[-1].startswith("follow it: gas wait 2 -e http")
+    assert services[0].job(2)["state"] == "queued"
 
 
 @pytest.mark.parametrize(

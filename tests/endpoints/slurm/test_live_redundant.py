@@ -76,3 +76,47 @@ def test_nobody_has_to_withdraw_the_second_job(slurm, held, tmp_path):
     ids = {str(one.job["id"]) for one in made.jobs}
     until(lambda: not ids & set(slurm.run("squeue", "-h", "-o", "%i").split()), every=0.2)
     assert (tmp_path / "ran").read_text() in ("p1\n", "p2\n")
+
+
+def test_the_same_key_finds_both_jobs_whatever_the_order_of_the_partitions(slurm, held, tmp_path):
+    """Each partition of a Slurm also reports the jobs of the others."""
+    run = Run(JobDescription("app", ("sh", "-c", "echo $SLURM_JOB_PARTITION >> ran"), directory=str(tmp_path)))
+    first = Agent(APP, partitions(slurm), remark=pytest.fail)
+    made = first.submit_redundantly(run, key=str(tmp_path), shared=tmp_path / "shared")
+    again = Agent(APP, partitions(slurm)[::-1], remark=pytest.fail)
+    found = again.submit_redundantly(run, key=str(tmp_path), shared=tmp_path / "shared")
+    assert [(one.scheduler, one.job["id"]) for one in found.jobs] == [
+        (one.scheduler, one.job["id"]) for one in made.jobs
+    ]
+    slurm.cancel(held[0])
+    assert found.settle(lambda *_: None, pytest.fail).scheduler == "p1"
+
+
+def test_the_tasks_of_an_array_run_on_one_machine(slurm, held, tmp_path):
+    text = SCRIPT.replace("--ntasks=2", "--ntasks=1 --array=1-3 --chdir=" + str(tmp_path)).replace(
+        "NTASKS", "ARRAY_TASK_ID"
+    )
+    agent = Agent(APP, partitions(slurm), script=Script.of(text, "job.sh"))
+    made = agent.submit_redundantly(Run(JobDescription("app")), shared=tmp_path / "it's {shared} für $HOME")
+    assert [one.scheduler for one in made.jobs] == ["p1", "p2"]
+    for job in held:
+        slurm.cancel(job)
+    ids = {str(one.job["id"]) for one in made.jobs}
+    until(lambda: not ids & set(slurm.run("squeue", "-h", "-o", "%A %F").split()), every=0.2)
+    lines = sorted((tmp_path / "ran").read_text().splitlines())
+    assert lines in ([f"{name} {task}" for task in range(1, 4)] for name in ("p1", "p2"))
+
+
+def test_a_job_that_is_requeued_runs_again_and_the_other_one_never(slurm, held, tmp_path):
+    line = "echo $SLURM_JOB_PARTITION $SLURM_RESTART_COUNT >> ran; sleep 30"
+    run = Run(JobDescription("app", ("sh", "-c", line), directory=str(tmp_path)))
+    made = Agent(APP, partitions(slurm), remark=pytest.fail).submit_redundantly(run, shared=tmp_path / "shared")
+    slurm.cancel(held[0])
+    until(lambda: (tmp_path / "ran").exists())
+    slurm.run("scontrol", "requeue", str(made.jobs[0].job["id"]))
+    slurm.cancel(held[1])
+    until(lambda: str(made.jobs[1].job["id"]) not in slurm.run("squeue", "-h", "-o", "%i").split(), every=0.2)
+    slurm.run("scontrol", "update", f"jobid={made.jobs[0].job['id']}", "StartTime=now")
+    until(lambda: "p1 1" in (tmp_path / "ran").read_text(), every=0.2)
+    assert (tmp_path / "ran").read_text() == "p1\np1 1\n"
+    slurm.cancel(made.jobs[0].job["id"])
