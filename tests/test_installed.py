@@ -12,7 +12,7 @@ def test_what_is_installed_is_found_as_ever_and_read_once(monkeypatch):
     assert list(entry_points(group="gas.endpoints")) == list(found)
 
 
-def test_what_stands_elsewhere_is_read_each_time(tmp_path, monkeypatch):
+def test_entry_points_elsewhere_are_read_each_time(tmp_path, monkeypatch):
     monkeypatch.setattr(Distribution, "entry_points", Distribution.entry_points)
     installed.read_once(str(tmp_path / "inside"))
     monkeypatch.syspath_prepend(tmp_path)

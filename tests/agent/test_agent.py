@@ -116,7 +116,7 @@ def test_a_waiting_job_is_reshaped_on_an_s3(agent, full):
     assert (done.changed, done.job["processors"], full.job(waiting["id"])["processors"]) == (True, 8, 8)
 
 
-def test_who_does_not_answer_is_a_remark_as_long_as_one_does(agent, full, remarks):
+def test_a_scheduler_that_does_not_answer_is_a_remark_as_long_as_one_does(agent, full, remarks):
     found = agent(AWAY, S3Endpoint("here", full.url), ("broken", BadInput("broken: has no url"))).plan()
     assert found.best.scheduler == "here"
     assert remarks[0].startswith("away: ")

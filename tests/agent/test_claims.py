@@ -46,7 +46,7 @@ def test_a_job_that_is_requeued_runs_again(claim, tmp_path):
     assert [run(words, tmp_path).stdout for _ in range(2)] == ["ran\n", "ran\n"]
 
 
-def test_of_many_at_the_same_time_one_runs(claim, tmp_path):
+def test_of_many_jobs_at_the_same_time_one_runs(claim, tmp_path):
     outputs = []
     both = threading.Barrier(8)
 

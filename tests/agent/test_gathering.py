@@ -100,7 +100,7 @@ def test_a_key_is_looked_for_on_every_scheduler():
     assert find_by_key([Keyed("a"), b], "other") is None
 
 
-def test_who_cannot_be_asked_could_have_it():
+def test_a_scheduler_that_cannot_be_asked_could_have_the_job():
     away = Keyed("away", error=Unreachable("away: does not answer"))
     b = Keyed("b", {"k": {"id": 3}})
     assert find_by_key([away, b], "k") == (b, {"id": 3})

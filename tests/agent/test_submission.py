@@ -101,7 +101,7 @@ def test_one_that_takes_nothing_is_planned_without(agent, remarks, refusal):
         agent(Site("a", does=[refusal])).submit(RUN)
 
 
-def test_who_may_have_taken_it_is_not_left_for_another(agent, tmp_path):
+def test_a_scheduler_that_may_have_taken_the_job_is_not_left_for_another(agent, tmp_path):
     a, b = Site("a", does=[InDoubt("a: does not answer", "k")]), Site("b", free=4)
     with pytest.raises(InDoubt, match="gas status --key k -e a shows it") as found:
         agent(a, b).submit(RUN, key="k")

@@ -62,7 +62,7 @@ def test_for_whom_it_is_not_good_is_said_with_counts_first_where_most_is_missing
     ]
 
 
-def test_of_jobs_predicted_to_start_at_once_it_is_said_how_many_waited_all_the_same():
+def test_it_is_said_how_many_jobs_predicted_to_start_at_once_waited():
     """None of these can be within a factor of two."""
     at_once = replace(class_of("predicted wait", "under 1m", 400), within_factor_2=None, delayed=20)
     assert bad_sentences([ALL, at_once]) == [

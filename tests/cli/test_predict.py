@@ -83,7 +83,7 @@ def test_waiting_for_a_larger_size_is_better_where_jobs_use_a_tenth_of_their_wal
     assert likely["start_low"] == likely["start"] == likely["start_high"] == plan["now"]
 
 
-def test_it_is_not_where_they_use_them_up(predicted, tmp_path):
+def test_waiting_for_a_larger_size_is_no_better_where_jobs_use_up_their_walltimes(predicted, tmp_path):
     plan = predicted(history(tmp_path / "whole.swf", 1.0))
     assert plan["best"]["processors"] == plan["predicted_best"]["processors"] == 2
     assert on(plan, 10)["predicted"]["start"] - plan["now"] == pytest.approx(10 * HOUR, abs=HOUR / 4)
@@ -405,7 +405,7 @@ def test_a_prediction_that_took_so_long_that_its_starts_have_passed_is_made_agai
         assert candidate["predicted"]["start"] >= result.json["now"]
 
 
-def test_one_that_took_long_where_nothing_has_passed_is_not(gas, app, busy, tenth, slowly):
+def test_a_long_prediction_is_not_repeated_if_no_time_has_passed(gas, app, busy, tenth, slowly):
     result = gas("plan", app, "-e", busy.url, "--samples", "20", "--json", "--predict", tenth)
     assert (result.code, len(slowly)) == (0, 1)
     assert "again" not in result.err

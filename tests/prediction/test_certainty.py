@@ -74,7 +74,7 @@ def test_the_choice_is_as_sure_as_asked_and_more_certainty_is_never_cheaper(foun
 
 @examples(60)
 @given(corrected(), shares)
-def test_by_the_start_that_is_met_with_a_probability_it_is_met_with_that_probability(found, share):
+def test_the_start_for_a_probability_is_met_with_that_probability(found, share):
     for one in found.values():
         start = one.start_by(share)
         most = one.ledger.calibration(one.made.kind).share(float("inf"))
@@ -97,7 +97,7 @@ def test_prices_fall_with_certainty(found, seconds, share):
 
 
 @pytest.mark.thorough
-def test_of_predictions_that_are_right_as_many_come_true_as_is_said():
+def test_right_predictions_come_true_as_often_as_stated():
     """Predicted waits are three times too short, which outcomes correct."""
     generator = np.random.default_rng(1)
     ledger, met = Ledger(), []

@@ -61,7 +61,7 @@ def test_the_plan_stays_as_the_planner_made_it():
     assert found.turnaround(LARGE) == plan.turnaround(LARGE)
 
 
-def test_who_fears_the_risk_takes_what_is_sure():
+def test_a_user_who_fears_the_risk_gets_the_sure_start():
     """In nine of ten samples the large one starts at once, in the tenth at its promised start."""
     plan = plan_of(SMALL, LARGE)
     starts = {4: [0] * 10, 8: [0] * 9 + [400]}
@@ -201,7 +201,7 @@ def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk():
 # ------------------------------------------------------------------------------------------- certainty of a deadline
 
 
-def test_who_wants_to_be_sure_takes_the_cheapest_that_is():
+def test_a_user_who_wants_to_be_sure_gets_the_cheapest_sure_request():
     """Four processors finish after 500 s and use 2,000 processor seconds; eight use 1,200 and may be late."""
     plan = plan_of(SMALL, LARGE)
     starts = {4: [0] * 10, 8: [0] * 8 + [400] * 2}  # eight finish after 150 s eight times of ten, else after 550
@@ -274,7 +274,7 @@ def test_the_run_may_last_until_the_end_of_its_walltime():
     assert (wire["in_time"], wire["in_time_if_walltime_is_used"]) == (1.0, pytest.approx(10 / 21))
 
 
-def test_what_was_late_so_far_is_not_sure():
+def test_a_scheduler_that_was_late_so_far_is_not_sure():
     """Nine of ten samples are in time; half of the last real starts came after all samples of their predictions."""
     estimate = dataclasses.replace(LARGE, kind="estimate")
     starts = {8: [1] * 9 + [800]}
@@ -291,7 +291,7 @@ def test_what_was_late_so_far_is_not_sure():
     assert 0.45 < shares[1] < 0.6
 
 
-def test_what_no_outcome_has_checked_does_not_win_over_what_is_checked_by_being_sure_of_itself():
+def test_an_unchecked_prediction_does_not_win_over_a_checked_one_by_being_sure_of_itself():
     """In all samples, the other machine starts it at once; by that machine's plan it starts after an hour."""
     here, there = (Candidate(name, 8, 200, 150, NOW + 3600, "estimate") for name in ("s3", "new"))
     plan = plan_of(here, there)

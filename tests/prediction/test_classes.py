@@ -103,7 +103,7 @@ def test_durations_are_written_shortly():
     ]  # fmt: skip
 
 
-def test_what_a_few_jobs_lose_where_the_others_are_alike_is_no_verdict_on_all():
+def test_a_few_jobs_that_lose_are_no_verdict_on_all_if_the_others_are_alike():
     outcomes = [outcome(i, 0, 5 if i % 120 == 10 else 0, similar=0) for i in range(600)]
     everybody = found_in(queue_of(600), outcomes)["", "all"]
     assert (everybody.jobs, everybody.told_apart, everybody.beaten.mean) == (600, 5, 0)

@@ -45,7 +45,7 @@ def test_submissions_and_names_are_kept_where_some_are_known():
     assert found.name.tolist() == [-1, 3]
 
 
-def test_who_comes_later_in_the_queue_gives_way_where_plans_take_more_than_there_is():
+def test_jobs_later_in_the_queue_are_moved_if_plans_take_more_than_the_machine_has():
     found = snapshot_from(NOW, 10, [Entry(8, 100, NOW - 10, True), Entry(6, 10, NOW + 50, False)])
     assert found.start.tolist() == [NOW - 10, NOW + 90]
 

@@ -37,7 +37,7 @@ def test_only_jobs_of_a_user_share_luck_those_of_a_kind_more_and_those_submitted
     assert abs(shared([-1, -1], [1, 1], 0)) < 0.05, "nobody knows whether they are of one user"
 
 
-def test_who_has_outlived_most_has_good_luck_and_so_has_who_shares_it():
+def test_a_job_that_has_outlived_most_has_good_luck_and_so_have_jobs_that_share_it():
     drawn = together(Amounts(0.6, 0.3), [1, 1, 2], [1, 1, 1], [0, 0, 0], gone=[0.9, 0.0, 0.0])
     assert drawn[:, 0].mean() == pytest.approx(0.5, abs=0.03), "of what is left to it, any"
     assert drawn[:, 1].mean() > 0.75

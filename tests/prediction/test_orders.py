@@ -80,7 +80,7 @@ FEW, TIMES = st.integers(1, 6), st.integers(1, 30)
 
 
 @given(st.data(), st.integers(0, 6), st.sampled_from([EASY, GREEDY]))
-def test_it_is_when_looking_at_everybody_at_every_instant_says(data, free, rule):
+def test_the_start_is_that_of_looking_at_every_job_at_every_instant(data, free, rule):
     running = data.draw(st.lists(st.tuples(FEW, TIMES, TIMES), max_size=8))
     queue = data.draw(st.lists(st.tuples(st.integers(1, 12), TIMES, TIMES), min_size=1, max_size=12))
     order = data.draw(st.permutations(range(len(queue))))

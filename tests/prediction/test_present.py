@@ -83,7 +83,7 @@ def test_a_job_that_has_waited_waits_on_as_those_did_that_waited_longer():
     assert not longest.size, "none has waited so long"
 
 
-def test_who_stands_in_other_queues_is_not_seen_nor_what_was_submitted_later():
+def test_jobs_in_other_queues_and_later_submissions_are_not_seen():
     kind = np.arange(300) % 2
     log = past(HOUR * kind, 1 + 700 * kind, queue=np.ones(300))
     asked = [one._replace(queue=1) for one in (SMALL, LARGE)]

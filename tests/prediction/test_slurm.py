@@ -95,7 +95,7 @@ def test_of_many_candidates_the_best_are_followed_by_themselves():
     assert np.median(found.starts[:, 4:]) == NOW + HOUR // 2 - 60
 
 
-def test_who_comes_later_stands_in_the_way_of_a_large_candidate_only_as_slurm_lets_it():
+def test_later_jobs_delay_a_large_candidate_only_as_far_as_slurm_lets_them():
     """They are queued behind it: without its planned place they would delay it for ever."""
     made = cluster(hour_long(1, "n0", cpus=4))
     found = starts(made, candidate(8, 60), of=past(arrivals=True), samples=10)

@@ -61,7 +61,7 @@ def test_run_times_lie_between_what_a_job_has_run_and_its_walltime(lives, rows):
         assert column.min() >= min((elapsed or 0) + 1, walltime)
 
 
-def test_of_whom_nothing_is_known_every_share_is_as_likely():
+def test_for_an_unknown_user_every_share_is_equally_likely():
     found = drawn(taught(), (1, 10 * HOUR, None), (2, 10 * HOUR, 5 * HOUR))
     assert np.quantile(found[:, 0] / (10 * HOUR), [0.25, 0.5, 0.75]) == pytest.approx([0.25, 0.5, 0.75], abs=0.03)
     assert np.median(found[:, 1]) == pytest.approx(7.5 * HOUR, rel=0.03)
@@ -124,7 +124,7 @@ def test_a_job_that_fails_at_once_does_so_whatever_its_walltime_and_a_kill_comes
     assert (killed == 100 * HOUR).mean() > 0.6
 
 
-def test_who_has_run_for_long_is_like_those_who_ran_as_long():
+def test_a_job_that_has_run_long_is_like_those_that_ran_as_long():
     usage = taught((1, HOUR, HOUR // 10, 30), (1, HOUR, HOUR, 5))
     found = drawn(usage, (1, HOUR, HOUR // 2))
     assert (found == HOUR).mean() > 5 / (5 + PRIOR)

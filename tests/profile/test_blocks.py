@@ -180,12 +180,12 @@ def test_whoever_asks_learns_of_every_instant_at_which_processors_were_given_bac
         assert not given_since(blocks, start + lasts, 0)
 
 
-def test_nobody_took_note_yet_of_what_may_have_been_given_back_before_the_beginning():
+def test_at_first_any_processors_may_have_been_given_back_since():
     blocks = empty_blocks(7, 0)
     assert blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]].tolist() == [7, ENDLESS]
 
 
-def test_what_was_given_back_since_is_summed_up_by_its_most_free_processors_and_its_end():
+def test_processors_given_back_since_are_summed_up_by_the_most_that_are_free_and_their_end():
     blocks = empty_blocks(9, 0)
     take(blocks, 0, 50, 8)
     take(blocks, 30, 60, 1)

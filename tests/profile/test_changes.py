@@ -68,7 +68,7 @@ def test_whatever_is_taken_given_back_and_forgotten_is_so_in_arrays_too(form, sp
 
 
 @pytest.mark.parametrize("span", [30, 400, 3000])
-def test_it_is_so_in_blocks_of_a_few_frames_that_are_split_and_packed_all_the_time(small, span):
+def test_changes_agree_in_blocks_of_a_few_frames_that_are_split_and_packed_all_the_time(small, span):
     for seed in range(rounds(4)):
         assert change_at_random(seed, "plain", span, 250) > 4
 

@@ -88,7 +88,7 @@ def test_an_offer_outlives_the_service_and_so_does_its_answer(offered, tmp_path,
         new.stop()
 
 
-def test_what_could_not_be_answered_while_no_service_ran_is_no_silence(offered, tmp_path, hand):
+def test_an_offer_that_lapsed_while_no_service_ran_is_made_again(offered, tmp_path, hand):
     offered.stop()
     hand.time += 30
     new = another_life(tmp_path, hand)

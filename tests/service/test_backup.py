@@ -345,7 +345,7 @@ def test_a_restore_that_fails_anywhere_loses_nothing_of_what_it_replaces(outlive
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can restore what belongs to another user")
-def test_what_root_restores_belongs_to_whom_the_state_belongs(machine, tmp_path):
+def test_a_restore_by_root_keeps_the_owner_of_the_state(machine, tmp_path):
     back_up(machine.state, tmp_path / "backup")
     machine.stop()
     os.chown(machine.state, 12345, 12345)

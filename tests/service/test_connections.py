@@ -204,7 +204,7 @@ def test_a_crowd_that_says_nothing_keeps_no_user_out(site):
                     assert b" 200 " in site.ask(user, connection), "who is known stays"
 
 
-def test_of_those_without_a_token_the_oldest_gives_way_and_is_told_so(site):
+def test_of_connections_without_a_token_the_oldest_is_closed_and_told_so(site):
     with connected(site.address, 11) as crowd:
         answer = crowd[0].recv(2**16)
         assert answer.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
@@ -230,7 +230,7 @@ def test_a_user_with_most_connections_gives_way_to_another_one_and_waits_for_a_f
         until(lambda: sum(is_open(connection) for connection in hers) == 8)
 
 
-def test_one_address_gives_way_to_others_and_one_network_of_ipv6_is_one_address():
+def test_connections_of_one_address_are_closed_for_others_and_an_ipv6_network_is_one_address():
     class Known:
         answering = False
 

@@ -653,7 +653,7 @@ ORDERS = ["the order is written", "the wrapper is made"]
 
 @pytest.mark.parametrize("comes_up", ["before the restart", "before the cancellation", "after it", "after a restart"])
 @pytest.mark.parametrize("dies", ORDERS)
-def test_what_a_cancellation_was_answered_holds_whenever_a_wrapper_comes_up(tmp_path, monkeypatch, dies, comes_up):
+def test_the_answer_to_a_cancellation_holds_whenever_a_wrapper_comes_up(tmp_path, monkeypatch, dies, comes_up):
     """The service dies while it starts the job, perhaps with a wrapper that the next service cannot see yet."""
     lives = Lives(tmp_path, monkeypatch)
     # planned again, it comes after this one: what is left before is too short

@@ -17,7 +17,7 @@ def test_the_party_with_most_gives_way_and_its_oldest_first():
     assert (room.largest, len(room), 2 in room, room.full) == ("a", 3, False, False), "the first of three with one"
 
 
-def test_who_is_not_here_may_leave():
+def test_a_stranger_to_the_room_may_leave_it():
     room = Room(1)
     room.leave("somebody")
     assert len(room) == 0

@@ -94,7 +94,7 @@ def test_so_it_is_in_machine_code(policy, order):
 @each_policy
 @few
 @given(case=disturbed_logs(), data=st.data())
-def test_what_is_not_submitted_is_what_was_withdrawn_at_its_submission(policy, order, case, data):
+def test_a_job_that_is_not_submitted_equals_one_withdrawn_at_its_submission(policy, order, case, data):
     asked = data.draw(st.lists(st.sampled_from(range(len(case.rows))), unique=True, min_size=1).map(sorted))
     asking = simulation(case, policy, order, ask=asked)
     known = list(case.cancellations or [NOT_CANCELLED] * len(case.rows))

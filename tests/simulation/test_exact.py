@@ -112,7 +112,7 @@ def test_plain_and_compiled_source_give_the_same_schedule(policy, order):
         assert np.array_equal(getattr(plain, name), getattr(fast, name))
 
 
-def test_what_came_in_is_left_as_it_was():
+def test_the_input_is_left_unchanged():
     case = random_log(5, disturbed=True)
     jobs, beside = case.jobs, case.beside
     simulate(jobs, "s3", machine_code=True, **beside)

@@ -345,7 +345,7 @@ def test_a_backfill_may_end_in_the_very_second_of_the_shadow_time():
     assert delays(jobs, easy.start, easy.end, 5) == {}
 
 
-def test_what_all_jobs_that_end_at_the_shadow_time_leave_is_extra():
+def test_processors_of_all_jobs_that_end_at_the_shadow_time_are_extra():
     jobs = [Job(0, 2, 10, 5), Job(0, 2, 50, 5), Job(0, 1, 50, 5), Job(1, 3, 5, 5), Job(2, 4, 5, 5), Job(3, 2, 100, 100)]
     easy = Easy(jobs, 5, "event")
     assert (easy.start[3], easy.start[4], easy.start[5]) == (5, 105, 5)

@@ -271,7 +271,7 @@ def test_figures_of_some_jobs_stay_those_that_they_had_among_all():
     assert some == metrics(STORY, np.array([False, True, False, True, False, True]))
 
 
-def test_what_is_said_of_the_machine_is_not_said_of_some_jobs():
+def test_figures_of_the_machine_are_not_given_for_some_jobs():
     some = metrics(STORY, [0])
     assert some.utilization is some.loss_of_capacity is some.offered_load is None
 

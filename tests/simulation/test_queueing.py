@@ -57,7 +57,7 @@ def test_a_running_job_is_believed_to_end_at_its_adjusted_walltime_and_once_it_h
     assert starts(2, OUTLIVED, {0: 10}, "regular") == [0, 50, 20, 55]
 
 
-def test_that_is_noticed_in_the_next_pass_and_not_before():
+def test_an_outlived_walltime_is_noticed_in_the_next_pass_and_not_before():
     for arrival in (11, 35):
         assert starts(2, [*OUTLIVED[:3], (arrival, 2, 60, 60)], {0: 10}, "regular")[2] == arrival
     assert starts(2, [*OUTLIVED[:3], (9, 2, 60, 60)], {0: 10}, "regular")[2] == 55

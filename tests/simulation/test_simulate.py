@@ -134,7 +134,7 @@ def test_where_to_stop_is_an_integer(name, wrong):
         simulation(TWO).run(**{name: wrong})
 
 
-def test_nobody_can_be_asked_about_where_nobody_is():
+def test_an_empty_log_has_no_job_to_ask_about():
     assert simulation(Case(2, ()), ask=[], cancellations=[]).run() is None
     with pytest.raises(BadInput, match="ask 0: .*no jobs"):
         simulation(Case(2, ()), ask=[0])
@@ -143,7 +143,7 @@ def test_nobody_can_be_asked_about_where_nobody_is():
 # ------------------------------------------------------------------------------------------------------------- asking
 
 
-def test_nobody_can_answer_before_the_question():
+def test_no_answer_is_taken_before_the_question():
     asking = simulation(TWO, ask=[0, 1])
     with pytest.raises(BadInput, match="no job waits for an answer"):
         asking.answer(processors=2)  # the first job is to be asked about, but has not arrived

@@ -72,7 +72,7 @@ def test_other_json_is_refused_in_words(text, message):
         parse_batsim(text.encode())
 
 
-def test_of_what_slurm_prints_as_json_it_is_said_how_it_is_read():
+def test_for_slurm_output_as_json_the_error_says_how_to_read_it():
     with pytest.raises(LogError, match="what Slurm prints as JSON.*print it as text: sacct -aXP -o JobID,User,Acc"):
         parse_batsim(b'{"meta": {}, "jobs": [{"job_id": 7, "time": {"elapsed": 3}}], "errors": []}')
 

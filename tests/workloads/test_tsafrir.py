@@ -134,7 +134,7 @@ def test_the_estimates_are_the_values_of_the_model_each_as_often_as_it_says(seed
     assert (estimates >= np.minimum(seconds, 18 * HOUR)).all()
 
 
-def test_who_runs_longer_than_the_longest_estimate_has_that():
+def test_a_job_longer_than_the_longest_estimate_gets_that():
     seconds = np.full(1000, 60.0)
     seconds[[3, 500]] = 30 * HOUR
     estimates = tsafrir(seconds, np.random.default_rng(1), longest=18 * HOUR)
@@ -154,7 +154,7 @@ def test_the_same_seed_gives_the_same_estimates():
     assert (first != other).any()
 
 
-def test_nobody_gets_an_estimate_where_there_is_nobody():
+def test_a_log_without_jobs_gets_no_estimates():
     assert tsafrir([], np.random.default_rng(1), longest=HOUR).size == 0
 
 

@@ -164,7 +164,7 @@ def test_verdicts_are_those_of_the_tables_alone(strength):
     assert dict(zip(here, expected(Tables(study)), strict=True)) == here
 
 
-def test_what_the_paper_says_is_found_and_so_is_the_opposite():
+def test_the_papers_statements_hold_in_results_made_for_them_and_fail_in_opposite_ones():
     agree, opposite = ([claim.verdict for claim in claims(made_study(0, strength))[12:]] for strength in (1, -1))
     assert agree.count("yes") >= 15
     assert opposite.count("no") >= 13

@@ -143,7 +143,7 @@ def test_verdicts_are_those_of_the_table_alone(strength):
     assert dict(zip(here, expected_beyond(found), strict=True)) == here
 
 
-def test_what_the_paper_says_is_found_and_so_is_the_opposite():
+def test_the_papers_statements_hold_in_results_made_for_them_and_fail_in_opposite_ones():
     agree, opposite = (
         [claim.verdict for claim in (*claims(study, "own"), *beyond(study))]
         for study in (made_study(0, strength) for strength in (1, -1))

@@ -78,7 +78,7 @@ def test_verdicts_are_those_of_the_table_alone(effect):
     assert [claim.verdict for claim in claims(study)] == expected(table(study, TABLES, "clusters"))
 
 
-def test_what_is_so_is_found_and_so_is_the_opposite():
+def test_statements_hold_in_results_made_for_them_and_fail_in_opposite_ones():
     assert [claim.verdict for claim in claims(made_study(-0.5))] == ["yes"] * 4
     assert [claim.verdict for claim in claims(made_study(0.5))] == ["no"] * 4
 

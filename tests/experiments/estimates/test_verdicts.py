@@ -124,7 +124,7 @@ def test_verdicts_on_logs_of_ones_own_are_those_of_the_table_alone(gas, made, tm
     assert f"| {float(eleven['response']):,.0f} |" in means[0]
 
 
-def test_what_the_paper_says_is_found_and_so_is_the_opposite():
+def test_the_papers_statements_hold_in_results_made_for_them_and_fail_in_opposite_ones():
     agree, opposite = ([claim.verdict for claim in claims(made_study(0, strength))] for strength in (1, -1))
     assert agree.count("yes") >= 4
     assert opposite.count("no") >= 4

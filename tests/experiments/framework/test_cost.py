@@ -48,7 +48,7 @@ def test_the_powers_with_which_time_grows_are_found():
     assert growth(entries(1, 0.5, [(100, 7), (100, 70), (100, 700)] * 2)) == (None, pytest.approx(0.5))
 
 
-def test_of_what_hardly_differs_nothing_is_said():
+def test_growth_is_not_stated_for_sizes_that_hardly_differ():
     assert growth(entries(1, 1, [(100, 7), (101, 7), (102, 7)] * 2)) == (None, None)
     assert growth(entries(1, 0, [(100 * i, 7) for i in range(1, 6)])) == (None, None)
     both = [(100, 7), (200, 14), (400, 28)] * 2

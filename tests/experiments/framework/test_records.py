@@ -76,7 +76,7 @@ def test_rows_of_things_are_written_by_their_fields():
     assert records.of("x", [1, 2]).rows == [{"size": 1, "kind": "a"}, {"size": 2, "kind": "a"}]
 
 
-def test_one_field_explains_all_columns_of_a_pattern_and_names_what_each_is_of():
+def test_one_field_explains_all_columns_of_a_pattern_each_by_its_name():
     fields = {"": (Field("{log}_mean", "wait on {log}", "s"), Field("{log}", "jobs on {log}"))}
     written = Records("a row", lambda study: [{"KTH": 1, "KTH_mean": 2, "CTC_mean": 3}], fields).of("x", None)
     assert written.columns == (

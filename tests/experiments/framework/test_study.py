@@ -294,7 +294,7 @@ def own_log(path, *jobs, machine=8):
     return str(path)
 
 
-def test_what_of_an_own_log_does_not_take_part_is_in_the_report(tmp_path, capsys):
+def test_the_report_says_which_jobs_of_an_own_log_take_no_part(tmp_path, capsys):
     log = own_log(tmp_path / "own.swf", (2, 60, 90), (2, 60, -1), (9, 60, 90), (2, -1, 90))
     perform(WITH_OWN, usual(STUDY), Where(None, tmp_path / "out", 1), Chosen([log]))
     page = (tmp_path / "out" / "counting.md").read_text()
@@ -359,7 +359,7 @@ def test_own_logs_of_one_name_are_told_apart_and_a_log_counts_once(tmp_path, cap
     )
 
 
-def test_of_a_paper_of_two_logs_that_were_not_chosen_it_is_said_once(made_logs):
+def test_a_log_that_was_not_chosen_is_named_once(made_logs):
     at_hand = logs_at_hand(replace(STUDY, traces={"KTH", "Par"}), made_logs, chosen=Chosen(["KTH"]))
     assert at_hand.absent == ["Par was not chosen"]
 

@@ -50,7 +50,7 @@ def test_processors_that_become_free_together_are_counted_together():
     assert shadow_of(state) == (200, 6)
 
 
-def test_what_a_pass_has_started_keeps_neither_the_head_from_starting_then_nor_anything_else_that_is_left():
+def test_after_a_pass_the_head_can_start_at_its_shadow_time_beside_the_extra_processors():
     waited = 0
     for state in at_the_end_of_submissions(moldable_of(2, count=120, load=1.6)):
         now, work = state.now, state.work

@@ -50,7 +50,7 @@ def test_accuracy_is_execution_time_over_walltime():
         Form(accuracy=0)
 
 
-def test_what_a_data_set_lacks_leaves_its_chances_to_the_others():
+def test_benchmarks_that_a_data_set_lacks_leave_their_chances_to_the_others():
     found = choices("thirds", Form(dataset="ethernet-r641", era=False), 128)
     assert {(benchmark, problem_class) for benchmark, problem_class, _ in found} == {
         ("BT", "B"),

@@ -96,7 +96,7 @@ def test_sizes_can_be_uniform_in_their_logarithms():
     assert 0.45 < small < 0.57  # of 2 to 128, half by logarithm: 0.51 with the bounds of rounding; 11% if uniform
 
 
-def test_what_gives_way_can_be_found_by_requested_time_or_at_random():
+def test_jobs_can_be_replaced_by_requested_time_or_at_random():
     jobs = replace(jobs_of([(1, i) for i in range(0, 300_000, 100)]), estimate=np.arange(300_000, 0, -100))
     by = {
         match: substitutes(

@@ -184,7 +184,7 @@ def test_verdicts_are_those_of_the_tables_alone(strength):
     assert dict(zip(here, expected_of_waits(study), strict=True)) == here
 
 
-def test_what_is_asked_is_found_and_so_is_the_opposite():
+def test_statements_hold_in_results_made_for_them_and_fail_in_opposite_ones():
     good, bad = (
         [claim.verdict for claim in (*claims(study), *bakeoff_claims(study))]
         for study in (made_study(0, strength) for strength in (1, -1))

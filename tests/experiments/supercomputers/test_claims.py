@@ -61,6 +61,6 @@ def test_verdicts_are_those_of_the_table_alone(strength):
     assert dict(zip(here, expected(Runs(study)), strict=True)) == here
 
 
-def test_what_is_so_is_found_and_so_is_the_opposite():
+def test_statements_hold_in_results_made_for_them_and_fail_in_opposite_ones():
     assert {claim.verdict for claim in claims(made_study(0, 1))} == {"yes"}
     assert {claim.verdict for claim in claims(made_study(0, -1))} == {"no"}

@@ -32,7 +32,7 @@ def no_application(world):
     ],
 )
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_what_deviating_brings_is_what_a_world_brings_in_which_only_this_one_deviates(world, others, some, share):
+def test_the_gain_by_deviating_is_that_in_a_world_where_only_this_application_deviates(world, others, some, share):
     does = np.random.default_rng(3).random(len(world.applications)) < share
     found = trial(world, others, some, does, deviating=True)
     differ = np.flatnonzero((found.end != found.other_end) | found.waits)

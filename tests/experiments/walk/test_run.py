@@ -78,7 +78,7 @@ def test_other_readings_try_one_size_in_a_frame(jobs, placed, found):
     assert any(one.equal is None for one in found)
 
 
-def test_what_came_of_both_is_what_whole_simulations_say(jobs, placed, found):
+def test_both_outcomes_are_those_of_whole_simulations(jobs, placed, found):
     for one, comparison in list(zip(sorted(placed, key=lambda one: one.place), found, strict=True))[::6]:
         sizes, times, walltimes = requests(application(one.benchmark, one.problem_class, FORM), jobs.machine)
         for size, end in ((comparison.exact_size, comparison.exact), (comparison.walk_size, comparison.walk)):
