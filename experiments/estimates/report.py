@@ -73,7 +73,7 @@ def banner(study: Results) -> str:
 
 
 def _compared(study: Results, cells: Sequence[Mean]) -> dict[str, Compared]:
-    """Return the printed figures of Tables 2 to 4 and ours; signs are of changes from exact or to doubled ones."""
+    """Return the printed figures of Tables 2 to 4 and ours; signs are of changes from exact or to doubled estimates."""
     cause = "version of the log (not tested); rules (columns of causes)"
     of_counts = tuple(Pair(one.paper.jobs, one.ours) for one in counts(study))
     of_factors = tuple(

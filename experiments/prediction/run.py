@@ -42,7 +42,7 @@ BEFORE = 2
 """Starts of predicted jobs of this number of months before a month correct its intervals."""
 
 MOST_SIZES = 24
-"""The prediction chooses among at most so many sizes of an application, thinned out evenly in the logarithm."""
+"""The prediction chooses among at most this many sizes of an application, thinned out evenly in the logarithm."""
 
 
 def prediction_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:

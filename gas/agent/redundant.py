@@ -287,7 +287,7 @@ class Redundant:
 
 
 def _no_longer(planned: Planned, longest: int) -> Planned:
-    """Return a plan with the requests that run for at most so many seconds."""
+    """Return a plan with the requests that run for at most this many seconds."""
     found = planned.plan
     kept = [one for one in found.candidates if one.execution_time <= longest]
     if not kept:

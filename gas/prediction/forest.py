@@ -25,7 +25,7 @@ LEAF = 5
 """The least number of jobs in a leaf."""
 
 _TRIED = 3
-"""Each split tries one in so many features, each at one random level."""
+"""Each split tries one in this many features, each at one random level."""
 
 _DRAWS = 1 << 14
 

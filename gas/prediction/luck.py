@@ -136,7 +136,7 @@ def _block(
 
 
 def _fall(apart: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the remaining part of both correlations for jobs submitted so many seconds apart."""
+    """Return the remaining part of both correlations for jobs submitted this many seconds apart."""
     return (1 + apart / _USER_SECONDS) ** -0.5, (1 + apart / _KIND_SECONDS) ** -0.5
 
 

@@ -124,7 +124,7 @@ def _insert(places: NDArray[np.int64], first: int, last: int, job: int, run: NDA
 def _shadow(
     run: NDArray[np.int64], first: NDArray[np.int64], new: NDArray[np.int64], count: int, free: int, size: int
 ) -> tuple[int, int]:
-    """Return the instant by which so many processors are free by walltimes, and how many more are free then.
+    """Return the instant by which this many processors are free by walltimes, and how many more are free then.
 
     Jobs that ran at first, and the `count` jobs started since, are each sorted by their latest ends.
     """

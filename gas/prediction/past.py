@@ -25,7 +25,7 @@ STREAMS = 8
 
 _DAY = 86_400
 _LONGEST, _MOST = 14 * _DAY, 1000
-"""Arrivals later than this, or after so many others, are left out."""
+"""Arrivals later than this, or after this many others, are left out."""
 
 
 class Past:

@@ -231,7 +231,7 @@ def _free_now(plan: Blocks) -> int:
 
 @lean_kernel
 def _free_for(plan: Blocks, processors: int) -> int:
-    """Return for how many seconds from its beginning the plan has so many free processors."""
+    """Return for how many seconds from its beginning the plan has this many free processors."""
     frames, numbers = plan.frames, plan.numbers
     k = numbers[HEAD]
     at = ORDER + EACH * k

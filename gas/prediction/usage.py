@@ -125,7 +125,7 @@ class _Asked(NamedTuple):
         return _Asked(*told, submit)
 
     def classes(self, level: _Level) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Return a number for the class of each job, and who has one: not who is not known."""
+        """Return a number for each job's class, and which jobs have one: those whose user and name are known."""
         columns = {name: getattr(self, name) for name in level.of}
         found = np.zeros(len(self.user), np.uint64)
         for column in columns.values():
@@ -277,7 +277,7 @@ class Usage:
         return np.array(sorted(pairs), np.intp).reshape(-1, 2).T
 
     def _outlook(self, jobs: _Asked, elapsed: NDArray[np.int64], known: NDArray[np.int64]) -> _Outlook:
-        """Return what is expected of jobs that have run for so long, by the first so many of those that have ended."""
+        """Return the outlook of jobs that have run for `elapsed`, by the first `known` of the ended jobs."""
         walltime = jobs.walltime.astype(np.float64)[:, None]
         ran = elapsed.astype(np.float64)[:, None]
         left = np.ones((len(elapsed), 1))

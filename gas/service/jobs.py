@@ -54,7 +54,7 @@ class JobRequest:
     idempotency key; each `user` has separate keys. With `cpus_per_task`, placeholders in the command stand for the
     shape in which the job starts. `job_class` is one of `gas.service.classes`, None for the default. `reservation` is
     the one whose place a job takes; which that was is not kept. A job with a `notice` is offered earlier starts, and
-    has so many seconds to answer (`gas.s3.offers`).
+    has that many seconds to answer (`gas.s3.offers`).
     """
 
     kind: Kind
