@@ -40,7 +40,7 @@ class Terms:
 PLANNED = tuple(policy for policy in POLICIES if policy not in ("fcfs", "easy"))
 """Policies that plan a start for every job, so that Gas has an availability list."""
 
-BASE = Terms("as in the paper, as far as it is known")
+BASE = Terms("as in the paper, as far as it is known, but months begin warm")
 
 
 def chosen_terms(
