@@ -177,11 +177,11 @@ class Claim:
         return {}
 
     def note_sent(self, name: str, address: str) -> None:
-        """Keep that a scheduler is about to be sent a further request, which may take the claim."""
+        """Record that a further request, whose job may take the claim, is about to be sent to a scheduler."""
         self._write(f"{_SENT}{name}", {"endpoint": address})
 
     def unsent(self, name: str) -> None:
-        """Keep that a scheduler has refused it."""
+        """Delete that record: the scheduler has refused the request."""
         with contextlib.suppress(OSError):
             (self.folder / f"{_SENT}{name}").unlink()
 

@@ -37,17 +37,16 @@ _LONGEST = 160
 
 @dataclass(frozen=True)
 class SubmittedRedundantly:
-    """The jobs of one submission, of which one runs.
+    """The jobs of one submission, only one of which runs.
 
     Attributes
     ----------
     by_name
-        The jobs by the names under which they take the claim: that of the request that finishes first by the plan, then
-        the others.
+        The jobs by the names under which they take the claim; first the job that finishes first by the plan.
     claim
-        What only one of them takes.
+        The claim that only one of them takes.
     silent
-        Addresses, by such names, of schedulers that may have another job and do not answer.
+        Addresses of schedulers that do not answer and may have another job, by the name of that job in the claim.
     planned
         None if an earlier submission with this key made the first job.
     """
@@ -70,7 +69,7 @@ class SubmittedRedundantly:
 
     @property
     def waits(self) -> bool:
-        """Whether there is something to wait for before jobs can be withdrawn."""
+        """Whether jobs can only be withdrawn later, once one has started."""
         return self.claim.winner() is None and len(self.by_name) + len(self.silent) > 1
 
     def settle(
@@ -232,7 +231,7 @@ class Redundant:
                 jobs[name] = further
 
     def _noting(self, planned: Planned) -> None:
-        """Make the claim, and keep how long further requests may run, before the first is sent."""
+        """Make the claim, and record how long further requests may run, before the first request is sent."""
         if self._before is not None:
             self._before(planned)
         self._claim.make()

@@ -369,7 +369,7 @@ def called(endpoint: Endpoint) -> str:
 
 
 def identified(endpoint: JobEndpoint) -> str:
-    """Return what is equal for all endpoints of one scheduler, also under other addresses.
+    """Return an identity that all endpoints of one scheduler share, whatever their addresses.
 
     Raises
     ------

@@ -201,9 +201,9 @@ class Submission:
     before
         Called with each plan just before its request is sent.
     claim
-        What the job takes before it runs, if it is one of several; None if it is the only one.
+        The claim that the job takes before it runs, if it is one of several; None if it is the only one.
     users_key
-        The key of the user's command, if that of this request is made from it.
+        The key of the user's command, if the key of this request is derived from it.
     """
 
     def __init__(
@@ -254,7 +254,7 @@ class Submission:
                     f"--key {self._users_key}: was sent to {sent_to} before and may have created a job there; submit "
                     f"to that scheduler (-e {sent_to}), or use another key for another job"
                 )
-            # Another partition of the same Slurm would also report the job, but the claim is that of its own
+            # Another partition of the same Slurm would also report the job, which takes the claim under its own name
             if (earlier := find_by_key(its if self._claim and its else self._endpoints, self.key)) is not None:
                 endpoint, job = earlier
                 if self._claim is not None and sent_to is None:

@@ -145,7 +145,7 @@ Kept = MutableMapping[int, Simulated]
 """Finished simulations by index; threads add theirs."""
 
 Elsewhere = Callable[[Sequence[list[int]]], Iterable[list[Simulated]]]
-"""Makes the simulations of several parts on other machines, and returns them in this order (`simulated_part`)."""
+"""Simulates several parts on other machines; the results are in the order of the parts (`simulated_part`)."""
 
 
 def backtest(
