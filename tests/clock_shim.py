@@ -23,7 +23,7 @@ class ClockShim:
         self.set(0, 0)
 
     def set(self, wall: int, boot: int = 0) -> None:
-        """Set wall clock and time since boot ahead by so many seconds from now on."""
+        """Set wall clock and time since boot ahead by this many seconds from now on."""
         aside = self._file.with_suffix(".new")
         aside.write_text(f"{wall} {boot}")
         aside.replace(self._file)

@@ -1,8 +1,8 @@
-"""A proxy on a real socket that loses, cuts, delays and keeps what passes through it.
+"""A proxy on a real socket that loses, cuts, delays and keeps the messages that pass through it.
 
-Fault          what happens to one request that would submit something
+Fault          what happens to one request to submit something
 Proxy          passes everything on; the n-th POST meets the n-th fault of `faults`
-CUTS           where in a message of a head and a body it can be cut
+CUTS           places to cut a message of a head and a body
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CUTS: dict[str, Callable[[int, int], int]] = {
     "within its body": lambda head, total: (head + total) // 2,
     "before its last byte": lambda head, total: total - 1,
 }
-"""How many bytes of a message get through, by the lengths of its head and of all of it."""
+"""How many bytes of a message get through, by the lengths of its head and of the whole message."""
 
 
 def page(status: str) -> bytes:
-    """Return what something in between says in place of the service."""
+    """Return the answer of an intermediary instead of the service."""
     body = b"<html><body>Something in between has a problem</body></html>"
     return b"HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (
         status.encode(),
@@ -45,13 +45,13 @@ class Fault:
     Attributes
     ----------
     request
-        Where the request is cut (a name of `CUTS`); the service sees the connection end there.
+        Where the request is cut (a name of `CUTS`); for the service, the connection ends there.
     kept
         The service gets the request only when `Proxy.deliver` is called; the client gets nothing.
     before, during, after
         Called before the service is asked, when it has the whole request, and when its answer is here.
     page
-        What the client gets in place of the answer; with `request` "at its first byte", in place of asking.
+        What the client gets instead of the service's answer; with `request` "at its first byte", without asking it.
     delay
         Seconds by which the answer comes later.
     answer
@@ -94,9 +94,9 @@ class Proxy:
     upstream
         The address of the service; may be changed at any time.
     faults
-        What the next POSTs meet, in their order; those after them meet none, or `for_ever`.
+        The faults for the next POSTs, in order; later POSTs meet none, or `for_ever`.
     posts
-        The bodies of the POSTs that arrived here whole.
+        The bodies of the POSTs that arrived completely.
     answered
         Set once an answer was passed on.
     """
@@ -128,7 +128,7 @@ class Proxy:
         self._listener.close()
 
     def deliver(self) -> list[int]:
-        """Send what was kept to the service, in its order; return the statuses of its answers."""
+        """Send the kept requests to the service, in order; return the statuses of its answers."""
         statuses = []
         with self._lock:
             kept, self._kept = self._kept, []
@@ -139,7 +139,7 @@ class Proxy:
         return statuses
 
     def cut_streams(self) -> None:
-        """End the answers that are being passed on just now; return when that is done."""
+        """End the answers that are being passed on; return when that is done."""
         self._cut += 1
         wait_until(lambda: not self._relays)
 
@@ -163,7 +163,7 @@ class Proxy:
         return socket.create_connection((parts.hostname, parts.port), timeout=30)
 
     def _serve(self, client: socket.socket) -> None:
-        """Pass one request on, with its fault, and close; what goes wrong at either end ends both."""
+        """Pass one request on, with its fault, and close; an error at either end closes both."""
         with client, contextlib.suppress(OSError):
             client.settimeout(30)
             head, body = _read_request(client)
@@ -213,7 +213,7 @@ class Proxy:
         client.sendall(answer)
 
     def _relay(self, service: socket.socket, client: socket.socket, cut: int) -> None:
-        """Pass on what comes as it comes: it may be a stream without an end."""
+        """Pass on data as it arrives: it may be an endless stream."""
         service.settimeout(0.1)
         while not self._closing.is_set() and cut == self._cut:
             try:
@@ -256,7 +256,7 @@ def _read_all(service: socket.socket) -> bytes:
 
 
 def wait_until(what: Callable[[], Any], seconds: float = 20) -> Any:
-    """Return what a condition returns as soon as that is true."""
+    """Return the first true result of a condition."""
     deadline = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < deadline, f"not within {seconds} s"

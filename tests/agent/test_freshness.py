@@ -15,7 +15,7 @@ CLOCK = 500.0
 
 
 def answer(endpoint, now, *, ago=0.0, seconds=0.0):
-    """Return the answer of an endpoint so many seconds ago, after a query of so many seconds."""
+    """Return the answer of an endpoint with this age in seconds, after a query of this many seconds."""
     one = AvailabilityList.of([now], [4], scheduler=endpoint.name)
     return Answer(endpoint, one, None, seconds, at=CLOCK - ago)
 

@@ -272,7 +272,7 @@ def test_bulk_submissions_beside_the_program(benchmark, report, yardstick, tmp_p
 
 
 def standing_queue(queued: int, more: int, machine: int, seed: int) -> RigidJobs:
-    """Return a burst of jobs at second 0 of which so many wait, then more: under `easy`, one whenever another starts.
+    """Return jobs at second 0, `queued` of which wait, then `more`: under `easy`, one whenever another starts.
 
     Sizes of powers of two up to half the machine, walltimes of a minute to a day (uniform in the logarithm), run times
     of any share of these.
