@@ -1,12 +1,12 @@
 """The availability list: the free processors of a scheduler in every future time frame (`gas guide formats`).
 
-The paper's section 4.3 lists frames (from, to, free processors); here they adjoin, half-open, and the last one has no
-end. `AvailabilityList` is what the planner reads; `AvailabilityList.from_wire` refuses everything that breaks the
+The paper's section 4.3 lists frames (from, to, free processors); here they are contiguous and half-open, and the last
+one has no end. The planner reads an `AvailabilityList`; `AvailabilityList.from_wire` refuses everything that breaks the
 format, naming the frame.
 
-Schedulers that allocate nodes, as Slurm does, plan with nodes: `NodeAvailability` says which nodes are free when, not
-only how many processors. A list of counts is then too optimistic about one request in five; it serves for display, and
-for users who need no more.
+Schedulers that allocate nodes, such as Slurm, plan with nodes: `NodeAvailability` holds the free time of each node, not
+only the number of free processors. A list of counts is then too optimistic about one request in five; it is used for
+display, and for users who need no more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gas.profile.flat import Profile, earliest_fits, profile_of
 from gas.times import LATEST, iso_time
 from speedup_models.model import Layout
 
-if TYPE_CHECKING:  # imported where it is needed: planning with counts needs none of it
+if TYPE_CHECKING:  # imported on demand: planning with counts does not need it
     from gas.profile.gaps import Gaps
 
 __all__ = [
@@ -45,7 +45,7 @@ __all__ = [
 SCHEMA = "gas.availability/1"
 
 MOST_PROCESSORS = 2**31 - 1
-"""The largest machine there is."""
+"""The size of the largest supported machine."""
 
 Kind = Literal["promise", "estimate"]
 
@@ -130,7 +130,7 @@ class AvailabilityList(Shown):
         return profile_of(self.starts, self.free)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-        """Return the earliest start, not before `first`, of each request; `gas.profile.flat.NEVER` where there is none.
+        """Return the earliest start, not before `first`, of each request; `gas.profile.flat.NEVER` if there is none.
 
         Processors ascend strictly.
         """
@@ -238,7 +238,7 @@ class Spans:
     """Spans in which units of nodes are taken: int64 columns of equal length, in any order; epoch seconds."""
 
     node: NDArray[np.int64]
-    """Place of the node."""
+    """Index of the node."""
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     units: NDArray[np.int64]
@@ -314,7 +314,7 @@ class NodeAvailability(Shown):
         return gaps_of(self.capacity, taken.node, taken.start, taken.end, taken.units, self.now)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-        """Return the earliest start, not before `first`, of each request; `NEVER` where there is none."""
+        """Return the earliest start, not before `first`, of each request; `NEVER` if there is none."""
         from gas.profile.gaps import earliest_in_gaps
 
         found = np.empty(len(processors), np.int64)
@@ -340,7 +340,7 @@ class NodeAvailability(Shown):
         changes = np.concatenate([[0], gaps.units, -gaps.units])
         starts, inverse = np.unique(instants, return_inverse=True)
         free = np.cumsum(np.bincount(inverse, weights=changes, minlength=len(starts)).astype(np.int64))
-        last = int(np.searchsorted(starts, ENDLESS))  # what never closes has no end in a list either
+        last = int(np.searchsorted(starts, ENDLESS))  # spans without an end must not end in the list either
         starts, free = starts[:last], free[:last]
         kept = np.concatenate([[True], free[1:] != free[:-1]])
         return AvailabilityList(
@@ -365,4 +365,4 @@ class LaidOut(Protocol):
 
 
 Availability: TypeAlias = AvailabilityList | NodeAvailability
-"""What the planner reads."""
+"""The inputs of the planner."""

@@ -1,15 +1,15 @@
 """Coallocation: one application on several machines at once, if it finishes sooner than on any single machine.
 
-Its parts start at the same instant and run as long as each other: t(P) of all P processors together, at the speed of
-the slowest machine that takes part, times what it costs to go over the boundary between machines. The total P keeps the
-application's constraint; a part is any number of processors from 1 on. Only machines that promise their starts take
-part: an estimate that slips would leave the other parts waiting (Cirne & Berman 1999, section 6.1).
+Its parts start at the same instant and have the same run time: t(P) of all P processors together, at the speed of the
+slowest machine involved, times a factor for communication between machines. The total P satisfies the application's
+constraint; a part is any number of processors from 1 on. Only machines that promise their starts take part: an estimate
+that slips would leave the other parts waiting (Cirne & Berman 1999, section 6.1).
 
 `coallocate` is exact: of all single machines and all combinations of at most `most` machines it finds the request that
 finishes first; ties go to fewer machines, then fewer processors, then the earlier start. It needs no search over sets
-of machines: at an instant, the most processors that `most` machines have free throughout a walltime are those of the
-`most` that have the most. So its effort is in proportion to sizes × instants at which something gets free × machines,
-and is bounded by `MOST_STEPS`. Pure: lists in, `CoallocatedPlan` out.
+of machines: for a given start and walltime, the best set of `most` machines is the `most` with the largest numbers of
+processors free throughout. So its effort is proportional to sizes × instants at which processors become free ×
+machines, and is bounded by `MOST_STEPS`. Pure: lists in, `CoallocatedPlan` out.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ __all__ = [
 SCHEMA = "gas.coallocation/1"
 
 COST = 1.25
-"""How many times as long an application takes on several machines as on one of their processors together.
+"""Factor by which an application runs longer on several machines than on as many processors of one of them.
 
-Up to about 25% more execution time, Ernemann et al. found jobs over several sites worth while (On Advantages of Grid
+Ernemann et al. found jobs over several sites worth while up to about 25% more execution time (On Advantages of Grid
 Computing for Parallel Job Scheduling, CCGrid 2002). It depends on the application and the network: measure it."""
 
 MOST_COST = 100.0
-"""The largest such factor that is taken."""
+"""The largest accepted factor."""
 
 MOST_MACHINES = 2
-"""How many machines one application is spread over at most, unless its user allows more."""
+"""The largest number of machines for one application, unless its user allows more."""
 
 MOST_STEPS = 10**9
 """Sizes × instants × machines × parts of one plan, some ten seconds of machine code."""
@@ -68,7 +68,7 @@ class Coallocation:
 
     @property
     def processors(self) -> int:
-        """Of all parts together."""
+        """Processors of all parts together."""
         return sum(part.processors for part in self.parts)
 
     @property
@@ -78,12 +78,12 @@ class Coallocation:
 
     @property
     def walltime(self) -> int:
-        """Of each part."""
+        """Walltime of each part."""
         return self.parts[0].walltime
 
     @property
     def execution_time(self) -> int:
-        """Of all parts together."""
+        """Execution time of all parts together."""
         return self.parts[0].execution_time
 
     @property
@@ -127,11 +127,11 @@ class CoallocatedPlan:
     single
         The plan with one machine.
     now
-        Of the machines that may be combined: the latest of their clocks. That of one left out may be far from it.
+        The latest clock of the machines that may be combined; the clock of a machine left out may be far from it.
     combinations
-        Those that finish sooner than its best request, best first: the first of each total size.
+        Combinations that finish sooner than the best single request, best first; one of each total size.
     most, cost
-        How many machines were allowed, and how many times as long it was taken to run on several.
+        The largest number of machines, and the factor on the execution time on several machines.
     left_out
         Why a machine takes no part in combinations, by its name.
     """
@@ -215,23 +215,23 @@ def coallocate(
 
     Parameters
     ----------
-    availability
+    One list per machine; see `gas.planner.plan`, also for the options that are not described here.
         One list for each machine; `gas.planner.plan` has them, and the options that are not named here.
-    most
+    The largest number of machines.
         How many machines at most.
     cost
-        How many times as long it takes on several machines, from 1 to `MOST_COST`.
+        Factor on the execution time on several machines, from 1 to `MOST_COST`.
     lead
-        Seconds from now before which no combination starts: to reserve its parts takes a moment.
+        Seconds from now before which no combination starts, as reserving its parts takes a moment.
     tolerance
-        0.05 takes several machines only where one would take more than 5% longer.
+        0.05 uses several machines only where one machine would take more than 5% longer.
     without
-        Why a machine is to take no part in combinations, by its name.
+        Why a machine must not take part in combinations, by its name.
 
     Raises
     ------
     BadInput
-        As `plan`; an option is out of range, the application asks for more than processors, or there are more than
+        As `plan`; an option is out of range, the application needs more than processors, or there are more than
         `MOST_STEPS` to try.
     """
     if not 1 <= cost <= MOST_COST:
@@ -288,7 +288,7 @@ def _why_not(one: Availability) -> str | None:
 
 
 def _most_together(machines: Sequence[AvailabilityList], limits: Mapping[str, Limits], most: int) -> int:
-    """Return how many processors the largest `most` of some machines give to one application."""
+    """Return the most processors that one application can get on the `most` largest of the machines."""
     return sum(sorted((_largest_part(one, limits) for one in machines), reverse=True)[:most])
 
 
@@ -308,18 +308,18 @@ def together(
 ) -> list[Coallocation]:
     """Return the earliest common start of each request that several machines can take, in the order of requests.
 
-    One that a single machine could take at that instant is left out: it runs there without the boundary.
+    A request that a single machine could take at that instant is left out: there it has no cost of communication.
 
     Parameters
     ----------
     requests
-        Of all processors together, with times as they are on several of these machines.
+        Processors in total, with the execution times on several of these machines.
     first
-        Epoch second before which nothing starts.
+        Epoch second of the earliest start.
     before
-        Only what finishes before this is looked for.
+        Only requests that finish before this instant are of interest.
     limits
-        Of machines by name: `max_processors` is of a part.
+        Limits by the name of the machine: `max_processors` limits a part.
 
     Raises
     ------
@@ -359,7 +359,7 @@ def together(
 
 
 class _Rows(NamedTuple):
-    """The frames of machines one after another: where each begins, and the instants at which something may start."""
+    """The frames of all machines, concatenated: the first of each machine, and the instants of possible starts."""
 
     starts: NDArray[np.int64]
     free: NDArray[np.int64]
@@ -392,9 +392,9 @@ def earliest_together(
 ) -> None:
     """Write the earliest common start of each request, `NEVER` if there is none, and each machine's share of it.
 
-    What stays free of a machine throughout a walltime rises only where one of its frames begins, so that those
-    instants, and the first, are enough. Of each machine, the frames in the walltime that may be its least wait in a
-    line: each frame enters and leaves it once for each request.
+    The number of processors that stay free on a machine throughout a walltime rises only at the start of one of its
+    frames, so that these instants, and the first, are enough. The minimum over the walltime comes from a monotonic
+    queue per machine, which each frame enters and leaves once per request.
     """
     machines = len(caps)
     line = np.empty(len(starts), np.int64)

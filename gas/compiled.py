@@ -7,16 +7,16 @@ Two traps are closed here:
 
 * A plain function called from a compiled one does not compile, so `compiled` compiles, with a kernel, every kernel
   that it reaches.
-* numba's file cache looks at one function's own file only and would go on serving machine code that holds an older
-  version of a callee from another file. The name of the cache directory therefore holds a hash of every source file
-  (and every constant) that the kernel reaches, and the homes of the records that it is given. Where these files stand
-  does not matter: all checkouts and installations of the same sources share what one of them compiled.
+* numba's file cache checks only the file of the function itself and would keep serving machine code that contains an
+  older version of a callee from another file. The name of the cache directory therefore contains a hash of every source
+  file (and every constant) that the kernel reaches, and the homes of the records that it is given. The location of
+  these files does not matter: all checkouts and installations of the same sources share their machine code.
 
-Machine code lets other threads run beside it: the caller of a kernel must ensure that no other thread changes its
-arrays.
+Machine code releases the GIL, so other threads run beside it: the caller of a kernel must ensure that no other thread
+changes its arrays.
 
 Processes that need the same machine code at the same time (workers of a study, two services) take turns: the first
-compiles, the others load what it made.
+one compiles, the others load its result.
 """
 
 from __future__ import annotations
@@ -59,41 +59,41 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_compiled: dict[types.FunctionType, Any] = {}  # what Python calls
-_inner: dict[types.FunctionType, Any] = {}  # what only other kernels call
-_turn: list[Path] = []  # whose locks this process holds
-_making = threading.RLock()  # one thread at a time imports numba and makes what compiles
+_compiled: dict[types.FunctionType, Any] = {}  # kernels called from Python
+_inner: dict[types.FunctionType, Any] = {}  # kernels called only by other kernels
+_turn: list[Path] = []  # directories whose locks this process holds
+_making = threading.RLock()  # one thread at a time imports numba and builds dispatchers
 
 
 def kernel(function: F) -> F:
-    """Mark a function on arrays as one that `compiled` may compile; it stays the plain function."""
+    """Mark a function on arrays as a kernel that `compiled` may compile; it stays a plain function."""
     function.__gas_kernel__ = True  # type: ignore[attr-defined]
     return function
 
 
 def lean_kernel(function: F) -> F:
-    """Mark a kernel that makes no arrays and returns none.
+    """Mark a kernel that creates no arrays and returns none.
 
-    Its machine code leaves out numba's reference counting, which takes most of the time of a small function on several
-    arrays: counts are atomic, and every call and loop would change those of every array that it is given.
+    Its machine code has no reference counting by numba, which takes most of the time of a small function on several
+    arrays: counts are atomic, and every call and loop would change the counts of all its arrays.
     """
     function.__gas_lean__ = True  # type: ignore[attr-defined]
     return kernel(function)
 
 
 def inlined_kernel(function: F) -> F:
-    """Mark a lean kernel whose machine code is to stand in its caller's: one that is called from one place, and often.
+    """Mark a lean kernel to be inlined into its caller: a kernel that is called often, but from one place only.
 
-    Passing on a few arrays takes dozens of words. Inlining what is called from several places makes compiling slow.
+    Passing a few arrays as arguments takes dozens of words. Inlining a kernel at several places slows down compiling.
     """
     function.__gas_inlined__ = True  # type: ignore[attr-defined]
     return lean_kernel(function)
 
 
 def shared(function: F) -> F:
-    """Mark a large kernel that Python and several kernels call: its machine code stands once, and they call it there.
+    """Mark a large kernel that Python and several kernels call: there is one copy of its machine code, which all call.
 
-    Each would otherwise hold a copy of its own, which takes as long to compile again. A call passes on all arguments.
+    Otherwise each caller would contain its own copy, and compile it again. Calls must pass all arguments.
     """
     function.__gas_shared__ = True  # type: ignore[attr-defined]
     return function
@@ -107,7 +107,7 @@ def available() -> bool:
 def compiled(function: F) -> F:
     """Return the kernel as machine code, together with every kernel that it calls.
 
-    The first call in the life of a source version compiles (seconds); later ones load from the cache directory.
+    The first call for a version of the sources compiles (seconds); later ones load from the cache directory.
 
     Raises
     ------
@@ -123,10 +123,10 @@ def compiled(function: F) -> F:
 
 
 def cache_directory(function: Callable[..., Any]) -> Path:
-    """Return where the machine code of this version of the kernel's sources is kept.
+    """Return the directory of the machine code for this version of the kernel's sources.
 
-    ``$GAS_CACHE``, else ``gas`` in ``$XDG_CACHE_HOME`` (``~/.cache``), and in it a directory named by the hash. Raises
-    `NoHome` where nothing names a place, and the user has no home directory.
+    It is named by the hash, in ``$GAS_CACHE``, else in ``gas`` in ``$XDG_CACHE_HOME`` (``~/.cache``). Raises `NoHome` if no
+    variable names a place and the user has no home directory.
     """
     from documents.home import cache_folder
 
@@ -134,7 +134,7 @@ def cache_directory(function: Callable[..., Any]) -> Path:
 
 
 def sources_digest(function: Callable[..., Any]) -> str:
-    """Return what names this version of the kernel's sources."""
+    """Return the digest that identifies this version of the kernel's sources."""
     digest = hashlib.sha256()
     digest.update(f"{sys.version}|{platform.machine()}|{_numba_version()}".encode())
     digest.update(_source(str(Path(__file__).with_name("machine_code.py"))))
@@ -151,7 +151,7 @@ def sources_digest(function: Callable[..., Any]) -> str:
 
 @functools.cache
 def _source(path: str) -> bytes:
-    """Return what a file says; kernels of many share it, and each asks."""
+    """Return the contents of a file; cached, as many kernels share a file."""
     return Path(path).read_bytes()
 
 
@@ -160,13 +160,13 @@ def is_ready(function: Callable[..., Any]) -> bool:
     plain = cast(types.FunctionType, function)
     if plain in _compiled:
         return True
-    with contextlib.suppress(OSError):  # a folder above it is closed to the user, or there is none
+    with contextlib.suppress(OSError):  # a folder above it is not accessible to the user, or does not exist
         return (cache_directory(plain) / f"{_file_name(plain)}.nbi").exists()
     return False
 
 
 def _file_name(function: types.FunctionType, *, inner: bool = False) -> str:
-    """Return how the names of the files of a kernel's machine code begin."""
+    """Return the prefix of the names of a kernel's files in the cache."""
     return f"{function.__module__}.{function.__qualname__}".replace("<locals>", "") + ("-inner" if inner else "")
 
 
@@ -183,7 +183,7 @@ def _numba_version() -> str:
 def _globals_used(function: types.FunctionType) -> Iterator[tuple[str, object]]:
     codes = [function.__code__]
     for code in codes:
-        codes += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]  # a comprehension's
+        codes += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]  # of a comprehension
         for name in code.co_names:
             if name in function.__globals__:
                 yield name, function.__globals__[name]
@@ -198,9 +198,9 @@ def _callees(function: types.FunctionType) -> list[tuple[str, types.FunctionType
 
 
 def _records_of(kernels: Iterable[types.FunctionType]) -> set[str]:
-    """Return the home and the fields of every record (`NamedTuple`) that parameters are, or that such a record holds.
+    """Return the home and the fields of every record (`NamedTuple`) among the parameters, also of nested records.
 
-    numba's files name records by their homes. Where one has moved, no file that names it can be read.
+    numba's files name records by their homes. If a record has moved, files that name it cannot be read.
     """
     found: set[str] = set()
     waiting = [(kind, kernel.__globals__) for kernel in kernels for kind in kernel.__annotations__.values()]
@@ -231,13 +231,13 @@ def _reached(function: types.FunctionType) -> set[types.FunctionType]:
 def _import_numba() -> None:
     """Import numba without the settings that it reads from ``.numba_config.yaml`` in the current folder.
 
-    They may name modules to import, and the folder may be anybody's.
+    They may name modules to import, and the folder may belong to anybody.
     """
-    with _making:  # or one thread would hide what another shows again
+    with _making:  # otherwise one thread would restore what another hides
         if "numba" in sys.modules:
             return
         hidden = sys.modules.get("yaml")
-        sys.modules["yaml"] = None  # type: ignore[assignment]  # an import of it fails: numba then reads no such file
+        sys.modules["yaml"] = None  # type: ignore[assignment]  # then numba reads no such file: importing yaml fails
         try:
             import numba  # noqa: F401
         finally:
@@ -248,12 +248,12 @@ def _import_numba() -> None:
 
 
 def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:
-    """Return the machine code of a kernel, compiled or loaded when it is first called; `inner`: by other kernels."""
+    """Return the machine code of a kernel, compiled or loaded at its first call; `inner`: called by other kernels."""
     _import_numba()
     from gas.machine_code import file_cache, part, program
 
     namespace = dict(function.__globals__)
-    # Each in the directory of its own sources: what two kernels call is typed and lowered once, by the first.
+    # Each callee has the directory of its own sources: the first of its callers types and lowers it, once.
     namespace.update({name: _called(callee) for name, callee in _callees(function)})
     clone = types.FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
@@ -263,7 +263,7 @@ def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:
     if getattr(function, "__gas_inlined__", False):
         options["forceinline"] = True
     dispatcher: Any = (part if inner else program)(clone, options)
-    with contextlib.suppress(OSError):  # nowhere to write: compile in every process
+    with contextlib.suppress(OSError):  # no writable place: compile in every process
         directory = cache_directory(function)
         _make(directory)
         name = _file_name(function, inner=inner)
@@ -275,7 +275,7 @@ def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:
 
 
 def _standing(dispatcher: Any, function: types.FunctionType) -> Callable[[Any], Any]:
-    """Return what compiles a signature of a shared kernel and has others refer to it."""
+    """Return a function that compiles a signature of a shared kernel and makes callers refer to its code."""
     from gas.machine_code import stand
 
     compile_or_load = dispatcher.compile
@@ -297,7 +297,7 @@ def _overload_of(standing: Standing) -> Any:
 
 
 def _called(function: types.FunctionType) -> Any:
-    """Return the code of a kernel for another that calls it."""
+    """Return the code of a kernel for calls by another kernel."""
     if getattr(function, "__gas_shared__", False):
         return compiled(function)
     if function not in _inner:
@@ -313,19 +313,19 @@ def _make(directory: Path) -> None:
     OSError
         It cannot be made or written to.
     """
-    if not directory.exists():  # a source has changed, or this is another release: the time to see what is left over
+    if not directory.exists():  # a source has changed, or the release: the time to remove old code
         forget_unused(directory.parent, time.time())
     directory.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=directory).close()
-    (directory / "lock").touch()  # in use from now on, though it is called later
+    (directory / "lock").touch()  # marks it as used from now on, even if its first call comes later
 
 
 UNUSED_DAYS = 90
-"""After so many days without use machine code is removed."""
+"""Days without use after which machine code is removed."""
 
 
 def forget_unused(home: Path, now: float) -> None:
-    """Remove the machine code of sources that have not been used for `UNUSED_DAYS`: each change of one leaves some.
+    """Remove the machine code of sources that have not been used for `UNUSED_DAYS`; each change of one leaves some.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def forget_unused(home: Path, now: float) -> None:
         Epoch seconds.
     """
     for directory in home.glob("kernels-*"):
-        with contextlib.suppress(OSError):  # another process removes it, or it is another user's
+        with contextlib.suppress(OSError):  # another process is removing it, or it belongs to another user
             lock = directory / "lock"  # written at each use
             used = (lock if lock.exists() else directory).stat().st_mtime
             if used < now - UNUSED_DAYS * 86400:
@@ -341,9 +341,9 @@ def forget_unused(home: Path, now: float) -> None:
 
 
 def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable[[Any], Any]:
-    """Return what compiles a signature, or loads it, while no other process does so in this directory.
+    """Return a function that compiles or loads a signature while no other process does so in this directory.
 
-    A constant that is passed on has its general type: numba would compile a function anew for each.
+    Literal types of constant arguments become general types: numba would compile a function anew for each constant.
     """
     from numba.core import types as numba_types
     from numba.core.compiler_lock import global_compiler_lock
@@ -356,9 +356,9 @@ def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable
         if isinstance(signature, tuple):
             signature = tuple(general(one) for one in signature)
         with global_compiler_lock, sooner(), contextlib.ExitStack() as held:
-            if directory not in _turn:  # a kernel waits for those that it calls, so there is no deadlock
+            if directory not in _turn:  # a kernel waits only for its callees, so there is no deadlock
                 with contextlib.suppress(OSError):  # a file system without locks: every process compiles
-                    directory.mkdir(exist_ok=True)  # it may have been forgotten while this process ran
+                    directory.mkdir(exist_ok=True)  # another process may have removed it as unused
                     lock = held.enter_context((directory / "lock").open("w"))
                     fcntl.flock(lock, fcntl.LOCK_EX)
                 _turn.append(directory)
@@ -369,11 +369,11 @@ def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable
 
 
 WORTH_COMPILING = 400_000
-"""Steps from which machine code pays for the import of numba: about half a second of plain Python."""
+"""Steps from which machine code is worth the import of numba: about half a second of plain Python."""
 
 
 WORTH_WAITING = 4_000_000
-"""Steps from which machine code of a large kernel pays if it has to be compiled first: some seconds of plain Python."""
+"""Steps from which a large kernel is worth compiling first: some seconds of plain Python."""
 
 
 def _log(text: str) -> None:
@@ -383,16 +383,16 @@ def _log(text: str) -> None:
 
 
 _telling: list[Callable[[str], None]] = [_log]
-"""Who says that a large kernel is compiled; in a program of the user's own it is logged, once."""
+"""Reports that a large kernel is being compiled. By default, for use as a library, it is logged once."""
 
 
 def tell_of_compiling(say: Callable[[str], None]) -> None:
-    """Have it said, once, before a large kernel is compiled for the first time."""
+    """Set the function that reports, once, that a large kernel is about to be compiled for the first time."""
     _telling[:] = [say]
 
 
 def announce(function: Callable[..., Any], what: str) -> None:
-    """Say, once, that a large kernel is compiled, if it is not kept from an earlier time."""
+    """Report, once, that a large kernel is being compiled, unless its machine code is cached."""
     if _telling and not is_ready(function):
         for say in _telling:
             say(f"first use: compiling {what} (up to half a minute)")
@@ -403,19 +403,19 @@ _beside: dict[str, Any] = {}
 
 
 def compile_beside(function: Callable[..., Any], statement: str) -> bool:
-    """Run a Python statement that compiles a kernel in a process of its own, once, which goes on where this one ends.
+    """Run a Python statement that compiles a kernel, once, in a separate process that outlives this one.
 
-    Return whether it is on its way, here or by another process of the user: they start one together, not one each. It
-    is not where its machine code cannot be kept, or the process failed.
+    Return whether this or another process of the user is running it; processes start one together, not one each. False
+    if its machine code cannot be cached, or the process failed.
     """
     import subprocess
 
     if statement not in _beside:
-        folders = os.pathsep.join(filter(os.path.isabs, sys.path))  # the current folder may be anybody's
+        folders = os.pathsep.join(filter(os.path.isabs, sys.path))  # the current folder may belong to anybody
         try:
             directory = cache_directory(function)
             _make(directory)
-            with (directory / "beside").open("w") as lock:  # the new process holds it to its end
+            with (directory / "beside").open("w") as lock:  # the new process holds it until its end
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -425,16 +425,16 @@ def compile_beside(function: Callable[..., Any], statement: str) -> bool:
                     stderr=subprocess.DEVNULL, start_new_session=True, cwd="/", pass_fds=[lock.fileno()],
                     env=os.environ | {"PYTHONPATH": folders},
                 )  # fmt: skip
-        except OSError:  # read-only, a file system without locks, or no more processes are allowed
+        except OSError:  # read-only, a file system without locks, or the limit on processes
             _beside[statement] = None
     return _beside[statement] is not None and not _beside[statement].poll()
 
 
 def fastest(function: F, steps: int, *, large: str = "") -> F:
-    """Return the form of a kernel that answers soonest: compiled if it is at hand or the problem is large.
+    """Return the form of a kernel that answers soonest: compiled if it is cached or the problem is large.
 
-    A large kernel, which takes up to half a minute to compile, is compiled only for `WORTH_WAITING`; what it does is
-    said in words before, once.
+    A large kernel, which takes up to half a minute to compile, is compiled only from `WORTH_WAITING` steps on; `large`
+    describes it in the report that comes before.
     """
     if function in _compiled:
         return compiled(function)

@@ -1,6 +1,6 @@
-"""A heap of events, for kernels: what happens first, and what was created first among what happens at the same time.
+"""A heap of events for kernels, ordered by instant, then by creation.
 
-An array of three rows, instant, number of creation and job, of which the first ``count`` columns are in use.
+An array of three rows (instant, number of creation, job), of which the first ``count`` columns are in use.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ TIME, CREATED, JOB = 0, 1, 2
 
 
 def empty_heap(room: int) -> NDArray[np.int64]:
-    """Return a heap with room for so many events."""
+    """Return an empty heap with room for `room` events."""
     return np.zeros((3, room), np.int64)
 
 
 @lean_kernel
 def push(heap: NDArray[np.int64], count: int, time: int, created: int, job: int) -> None:
-    """Add an event to the `count` that there are; there must be room."""
+    """Add an event to a heap of `count` events; there must be room."""
     i = count
     while i > 0:
         above = (i - 1) >> 1

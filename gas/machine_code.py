@@ -1,13 +1,13 @@
 """Machine code of kernels: *parts*, which only other kernels call, linked into *programs*, which Python calls.
 
-numba optimises and translates each function on its own, together with all that it reaches, so that what stands deep
-below is worked on again for each of its callers. A part is only typed and lowered. A program links the parts that it
-reaches and is optimised and translated once, as a whole. Nothing but its entry is called from outside, so what a
-part does not need of a state of dozens of words is not passed to it: the code gets faster, too.
+numba optimises and translates each function separately, with all its callees, so that code deep in the call graph is
+processed again for each of its callers. A part is only typed and lowered. A program links the parts that it reaches and
+is optimised and translated once, as a whole. Only its entry is called from outside, so a part gets only those words of
+a large state that it needs, which makes the code faster, too.
 
-A program that other kernels call as well, and that is marked as shared, stands in memory once: they refer to it by its
-symbol instead of holding a copy, and are small themselves. What is kept of them names what they refer to, which is
-loaded first.
+A program that is marked as shared and also called by other kernels is in memory once: callers refer to it by its symbol
+instead of containing a copy, and stay small. The cached code of a caller names the programs to which it refers; they
+are loaded first.
 
 Imports numba; `gas.compiled` imports this module when it compiles.
 """
@@ -33,10 +33,10 @@ from numba.np import arrayobj
 __all__ = ["Standing", "file_cache", "part", "program", "referred", "sooner", "stand"]
 
 _MANGLED = "_ZN"
-"""How the names of functions that numba has compiled begin."""
+"""Prefix of the names of functions compiled by numba."""
 
 _code_of = attrgetter("library")
-"""The code in what numba returns of a compiled function."""
+"""Returns the code in numba's result for a compiled function."""
 
 
 def program(function: types.FunctionType, options: dict[str, Any]) -> Any:
@@ -46,14 +46,14 @@ def program(function: types.FunctionType, options: dict[str, Any]) -> Any:
 
 
 def part(function: types.FunctionType, options: dict[str, Any]) -> Any:
-    """Return numba's dispatcher of a kernel that only others call: it goes without what translates Python's objects."""
+    """Return numba's dispatcher of a kernel that only kernels call; it has no code to convert Python objects."""
     options = options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options |= {"nogil": True, "pipeline_class": _PartCompiler}
     return numba.njit(**options)(function)
 
 
 def _other_shape(source: Any, target: Any) -> None:
-    """Stand in for what numba calls where a slice is assigned an array of another shape."""
+    """Replace the function that numba calls when an array of another shape is assigned to a slice."""
 
 
 @overload(_other_shape)
@@ -66,14 +66,14 @@ def _raise_other_shape(source: Any, target: Any) -> Any:
 
 @contextlib.contextmanager
 def sooner() -> Iterator[None]:
-    """Compile within this block without what takes numba long and changes no machine code that is kept."""
+    """Within this block, skip steps that take numba long and do not change the resulting machine code."""
     with _replaced(arrayobj, _ITS_NAME, _other_shape), _replaced(BaseFunction, _TYPING, _typed_once):
         yield
 
 
 @contextlib.contextmanager
 def _replaced(owner: Any, name: str, by: Any) -> Iterator[None]:
-    theirs = getattr(owner, name, None)  # None in releases that have no such name
+    theirs = getattr(owner, name, None)  # None in releases of numba without this name
     if theirs is not None:
         setattr(owner, name, by)
     try:
@@ -84,18 +84,18 @@ def _replaced(owner: Any, name: str, by: Any) -> Iterator[None]:
 
 
 _ITS_NAME = "raise_with_shape_context"
-"""What numba calls with the two shapes: each process would first compile all that writes numbers into strings."""
+"""numba calls it with the two shapes; each process would first compile all code that converts numbers to strings."""
 
 _TYPING = "get_call_type"
 _its_typing: Any = getattr(BaseFunction, _TYPING, None)
 
 
 def _typed_once(function: Any, context: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-    """Return the signature of a function for these types of arguments, found once for a built-in one.
+    """Return the signature of a function for these argument types; for built-in functions it is found only once.
 
-    numba tries all that an operator may mean, for dates and strings too, at each place where one stands: a sixth of the
-    time of a large kernel. What another compiled function stands for is asked anew, as its machine code depends on the
-    caller's options.
+    At each use of an operator, numba tries all its meanings, also for dates and strings: a sixth of the time of a large
+    kernel. The signature of another compiled function is found anew, as its machine code depends on the caller's
+    options.
     """
     if kws or getattr(function.typing_key, "__module__", None) not in ("_operator", "builtins"):
         return _its_typing(function, context, args, kws)
@@ -109,7 +109,7 @@ def _typed_once(function: Any, context: Any, args: tuple[Any, ...], kws: dict[st
 
 
 class _Part(JITCodeLibrary):
-    """The code of one function, as it was lowered, and of what it calls."""
+    """The lowered code of one function and of its callees."""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
@@ -124,12 +124,12 @@ class _Part(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return 0, as for what is not defined: there is nothing that Python could call."""
+        """Return 0, as for undefined names: a part has nothing that Python could call."""
         return 0
 
     @property
     def codegen(self) -> _Part:
-        """Who is given the environment: it is set where the program stands in memory."""
+        """The object that receives environments: they are set when the program is loaded into memory."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
@@ -137,18 +137,18 @@ class _Part(JITCodeLibrary):
         self.environments[name] = environment
 
     def reached(self) -> list[Any]:
-        """Return this and all libraries that it reaches, parts or not."""
+        """Return this library and all that it reaches, parts or not."""
         return _reached([self])
 
     def saved(self) -> list[bytes]:
-        """Return the code, its own first, as it is written to the cache."""
+        """Return the codes to write to the cache, its own first."""
         self._ensure_finalized()
         held = [library for library in self.reached() if not _standing(library)]
         return list(dict.fromkeys(library.serialize_using_bitcode()[-1] for library in held))
 
     @classmethod
     def loaded(cls, codegen: Any, name: str, codes: list[bytes]) -> _Part:
-        """Return what was saved."""
+        """Return the part restored from its saved codes."""
         self = cls(codegen, name)
         self._final_module = llvm.parse_bitcode(codes[0])
         self._linking_libraries = [cls.loaded(codegen, name, [code]) for code in codes[1:]]
@@ -157,13 +157,13 @@ class _Part(JITCodeLibrary):
 
 
 class _Program(JITCodeLibrary):
-    """The code of a kernel and of all that it reaches."""
+    """The code of a kernel and of everything that it reaches."""
 
     def finalize(self) -> None:
         reached = _reached(self._linking_libraries)
         self._linking_libraries = [library for library in reached if not _standing(library)]
         super().finalize()
-        self._linking_libraries = reached  # what it refers to stays as long as this does
+        self._linking_libraries = reached  # keeps referenced libraries alive
         codegen: Any = self.codegen
         defined = {variable.name for variable in self._final_module.global_variables}
         for library in self._linking_libraries:
@@ -179,7 +179,7 @@ class _Program(JITCodeLibrary):
 
 
 class Standing(NamedTuple):
-    """How a program that stands in memory once is found: its kernel, the types of its arguments, its symbol."""
+    """Identifies a program that is in memory once: its kernel, the types of its arguments, its symbol."""
 
     module: str
     name: str
@@ -188,24 +188,24 @@ class Standing(NamedTuple):
 
 
 def stand(function: types.FunctionType, overload: Any) -> None:
-    """Have the program of a kernel referred to by others, rather than copied."""
+    """Make callers refer to the program of a kernel instead of copying it."""
     its = overload.signature.args, overload.fndesc.mangled_name
     _code_of(overload).standing = Standing(function.__module__, function.__qualname__, *its)
 
 
 def _standing(library: Any) -> Standing | None:
-    """Return how a library is found again, None if those that call it hold it."""
+    """Return how to find a library again; None if its callers contain it."""
     return getattr(library, "standing", None)
 
 
 def referred(library: Any) -> list[Standing]:
-    """Return what a library refers to."""
+    """Return the programs to which a library refers."""
     return [standing for other in _reached(library._linking_libraries) if (standing := _standing(other))]
 
 
 def _reached(libraries: list[Any]) -> list[Any]:
     found = list(dict.fromkeys(libraries))
-    for library in found:  # grows
+    for library in found:  # the list grows
         if isinstance(library, _Part):
             found += [other for other in dict.fromkeys(library._linking_libraries) if other not in found]
     return found
@@ -234,12 +234,12 @@ def file_cache(
     *,
     of_part: bool,
 ) -> Any:
-    """Return numba's file cache, but in this directory only: its name says all that the machine code depends on.
+    """Return numba's file cache restricted to this directory, whose name covers everything that the code depends on.
 
-    `overload_of` compiles or loads a program that stands in memory once.
+    `overload_of` compiles or loads a program that is in memory once.
 
-    numba's own asks where the source file stands and, in releases before 0.68, when it was last written, and where it
-    cannot write, goes on to ``__pycache__``, whose files do not notice that a callee has changed.
+    numba's own locator looks at the place of the source file and, in releases before 0.68, at its time of modification.
+    If it cannot write, it falls back to ``__pycache__``, whose files do not notice that a callee has changed.
     """
 
     class Locator(caching.UserProvidedCacheLocator):
@@ -271,17 +271,17 @@ def file_cache(
 
 
 class _Files(caching.CompileResultCacheImpl):
-    """What is written of a part or program, before it the programs that it refers to."""
+    """The cached form of a part or program; the programs to which it refers come first."""
 
     def overload_of(self, standing: Standing) -> Any:
-        """Compile or load a program that is referred to."""
+        """Compile or load a program to which others refer."""
         raise NotImplementedError
 
     def reduce(self, compiled: Any) -> Any:
         return referred(_code_of(compiled)), super().reduce(compiled)
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
-        """Return what was saved, or None if what it refers to has another symbol since: it was compiled anew."""
+        """Return the saved code; None if a program to which it refers was recompiled and has another symbol now."""
         standing, own = payload
         others = [self.overload_of(one) for one in standing]
         if [one.fndesc.mangled_name for one in others] != [one.symbol for one in standing]:
@@ -292,10 +292,10 @@ class _Files(caching.CompileResultCacheImpl):
 
 
 class _PartFiles(caching.CompileResultCacheImpl):
-    """What is written of a part."""
+    """The cached form of a part."""
 
     def reduce(self, compiled: Any) -> Any:
-        compiled.fndesc.typemap = compiled.fndesc.calltypes = None  # large, and only used while it was lowered
+        compiled.fndesc.typemap = compiled.fndesc.calltypes = None  # large, and needed for lowering only
         code = _code_of(compiled)
         parts = [each for each in code.reached() if isinstance(each, _Part)]
         environments = [each for one in parts for each in one.environments.values() if each.can_cache()]

@@ -1,8 +1,8 @@
 """The paper's own walk over the availability list (Fig. 4.3), kept to reproduce the paper and to show its misses.
 
-For each frame with n processors free it finds d, the last moment until which n stay free, and tries the allowed sizes
-k ≤ n inside [s, d). Because d belongs to n and not to k, a size that would have lasted beyond d is not seen, and the
-walk can miss the optimum (`gas guide formulas`, "Planning"). `gas.profile.flat.earliest_fits` answers the same question
+For each frame with n processors free it finds d, the end of the time for which n stay free, and tries the allowed sizes
+k ≤ n inside [s, d). As d depends on n and not on k, the walk misses a smaller size that fits beyond d, and with it
+sometimes the optimum (`gas guide formulas`, "Planning"). `gas.profile.flat.earliest_fits` answers the same question
 exactly.
 
 "If the application can run on n processors in time (d - s)" has three readings: any allowed size k ≤ n (`EVERY`), the
@@ -39,12 +39,12 @@ def walk(
 ) -> None:
     """Write into `anchors` the first start at which the walk finds each request, `NEVER` where it finds none.
 
-    O(frames · requests) at worst; a request that has been found is not tried again. Processors ascend.
+    O(frames · requests) at worst; a request that has its start is not tried again. Processors ascend.
     """
     starts, free, count = profile.starts, profile.free, profile.used[0]
     begin = frame_at(profile, not_before)
 
-    # lasts[i] is d: where the first later frame with fewer processors starts. Found from the end, jumping over frames
+    # lasts[i] is d: the start of the first later frame with fewer processors. Computed from the end, skipping frames
     # that are no smaller.
     smaller = np.empty(count, np.int64)
     for i in range(count - 1, begin - 1, -1):
