@@ -125,8 +125,8 @@ def compiled(function: F) -> F:
 def cache_directory(function: Callable[..., Any]) -> Path:
     """Return the directory of the machine code for this version of the kernel's sources.
 
-    It is named by the hash, in ``$GAS_CACHE``, else in ``gas`` in ``$XDG_CACHE_HOME`` (``~/.cache``). Raises `NoHome` if no
-    variable names a place and the user has no home directory.
+    It is named by the hash, in ``$GAS_CACHE``, else in ``gas`` in ``$XDG_CACHE_HOME`` (``~/.cache``). Raises `NoHome`
+    if no variable names a place and the user has no home directory.
     """
     from documents.home import cache_folder
 
