@@ -10,7 +10,7 @@ The main path, from top to bottom::
 
 The modules and packages below this path, from the bottom: `times`, `errors`, `printable` and `json_text` (make
 untrusted text and JSON safe for terminal and memory), `compiled` and `machine_code` (compiled kernels), `heap` (the
-next event), `profile` (free processors over time: one contract, several forms), `resources` (resources of each unit of
+event queue), `profile` (free processors over time: one contract, several forms), `resources` (resources of each unit of
 a size), `placeholders` (in commands), `report` (pages of tables and pictures), `intervals` (means with 90% intervals),
 `reading` (applications and availability lists from files), `coallocation` (one application on several machines at
 once), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure), `simulation` (simulates any log under any
@@ -22,15 +22,15 @@ nodes), `manual` (man gas). A module imports only modules that come before it in
 
 
 def __getattr__(name: str) -> object:
-    """Import names on demand, and even what does that: nothing may come before interruptions are caught."""
+    """Import names on demand, and even the loader itself: nothing may be imported before interruptions are caught."""
     _attach()
-    return globals()[name] if name in globals() else __getattr__(name)  # the loader's from now on
+    return globals()[name] if name in globals() else __getattr__(name)  # from now on the loader's `__getattr__`
 
 
 def __dir__() -> list[str]:
-    """Return the names that there are."""
+    """Return the public names."""
     _attach()
-    return __dir__()  # likewise
+    return __dir__()  # from now on the loader's `__dir__`
 
 
 def _attach() -> None:

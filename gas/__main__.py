@@ -1,7 +1,7 @@
-"""``python -m gas`` is the program `gas`, and imports nothing from the current folder either.
+"""``python -m gas`` runs the program `gas`, and like it imports nothing from the current folder.
 
-Python puts that folder first into its path. What Python has imported before this module runs, only ``python -P -m gas``
-keeps from it.
+Python puts that folder first in its path. For modules that Python imports before this one, only ``python -P -m gas``
+prevents it.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 if not sys.flags.safe_path and sys.path:
     try:
         here = os.path.realpath(sys.path[0]) == os.path.realpath(os.getcwd())  # noqa: PTH109
-    except OSError:  # there is no such folder any more
+    except OSError:  # the current folder no longer exists
         here = True
     if here and os.path.dirname(os.path.dirname(os.path.realpath(__file__))) != os.path.realpath(sys.path[0]):  # noqa: PTH120
         del sys.path[0]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Application", "Requests"]
 
 SAFETY = 1.1
-"""The default safety: a walltime a tenth above the expected execution time."""
+"""The default safety factor: the walltime is a tenth longer than the expected execution time."""
 
 
 class Requests(NamedTuple):
@@ -54,9 +54,9 @@ class Application:
     model
         Execution time on n processors.
     constraint
-        The n that the user allows; combined with the model's own constraint, if it has one.
+        The sizes that the user allows; combined with the model's own constraint, if it has one.
     safety
-        Factor from the execution time to the walltime, at least 1.
+        Walltime as a factor of the execution time, at least 1.
     unit
         Unit of a size.
     resources
@@ -83,7 +83,7 @@ class Application:
 
     @classmethod
     def from_tables(cls, tables: object, place: str, *, name: str = "application") -> Application:
-        """Return the application that the tables of a document, TOML or JSON, describe.
+        """Return the application described by the tables of a TOML or JSON document.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Application:
         if isinstance(self.model, LayoutModel) and self.model.layouts is not None:
             of = (one.nodes * (1 if self.unit == "nodes" else max(1, one.per_node)) for one in self.model.layouts)
             known = tuple(sorted(set(of)))
-        if known is not None:  # a few, whereas a constraint may allow millions
+        if known is not None:  # a few, while a constraint may allow millions
             return np.array([n for n in known if n <= machine and self.permits(n)], np.int64)
         return self.permitted(machine)
 
@@ -141,7 +141,7 @@ class Application:
         return self.constraint.permits(processors) and (own is None or own.permits(processors))
 
     def refusal(self, processors: int) -> str | None:
-        """Return in words why a constraint does not accept a count; None if both do."""
+        """Return in words why a constraint does not accept a processor count; None if both accept it."""
         own, wanted = self.model.constraint, self.constraint
         if own is not None and not own.permits(processors):
             return f"{self.model.name} takes only {own.describe()}"
@@ -153,12 +153,12 @@ class Application:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only few counts are accepted, so that each of them can be listed."""
+        """Whether only few counts are accepted, so that they can be listed."""
         kinds = {self.constraint.kind, getattr(self.model.constraint, "kind", None)}
         return bool(kinds & {"power-of-two", "perfect-square"})
 
     def requests(self, machine: int, speed: float = 1.0) -> Requests:
-        """Return its possible requests on a machine with this many processors; walltimes are at most `LONGEST`.
+        """Return the possible requests on a machine with this many processors; walltimes are at most `LONGEST`.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class Application:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The types of GPU to choose among; an empty one stands for any type."""
+        """The types of GPU to choose from; an empty name means any type."""
         model, wanted = self.model, () if self.resources is None else self.resources.gpu_types
         known = model.devices if isinstance(model, LayoutModel) else ()
         return tuple(one for one in known if not wanted or one in wanted) or wanted or ("",)
@@ -231,7 +231,7 @@ class Application:
         if speed == 1:
             return times
         divided = times / speed
-        exact = np.where(divided < 2.0**33, np.round(divided, 6), divided)  # beyond, rounding itself makes noise
+        exact = np.where(divided < 2.0**33, np.round(divided, 6), divided)  # rounding larger numbers would add noise
         whole = np.minimum(np.ceil(exact), 2.0**53).astype(np.int64)  # so that a walltime does not overflow
         return np.where(times > 0, np.maximum(whole, 1), 0)
 

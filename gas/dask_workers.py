@@ -1,4 +1,4 @@
-"""Workers of a Dask scheduler compute instead of processes or threads on this machine."""
+"""Computes on the workers of a Dask scheduler instead of in processes or threads on this machine."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["dask_client"]
 
 @contextmanager
 def dask_client(address: str) -> Iterator[Any]:
-    """Yield the client (`distributed.Client`) of a Dask scheduler, whose workers need this Gas.
+    """Yield the client (`distributed.Client`) of a Dask scheduler; Gas must be installed on its workers.
 
     Parameters
     ----------
     address
-        As ``tcp://host:8786``.
+        For example ``tcp://host:8786``.
 
     Raises
     ------
@@ -32,13 +32,13 @@ def dask_client(address: str) -> Iterator[Any]:
     BadInput
         No scheduler answers there.
     GasError
-        A task killed one worker after another, or the scheduler went away.
+        A task killed one worker after another, or the connection to the scheduler was lost.
     """
     try:
         import distributed
     except ImportError:
         raise Missing(f"--dask needs distributed: {way_to_install('cluster')}") from None
-    dask: Any = distributed  # its types are incomplete
+    dask: Any = distributed  # its type annotations are incomplete
     _refuse_silence(address)
     for name in ("distributed", "distributed.client", "distributed.core", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are reported below, in one line
@@ -60,7 +60,7 @@ def dask_client(address: str) -> Iterator[Any]:
 
 
 def _refuse_silence(address: str) -> None:
-    """Raise `BadInput` if no server listens: Dask itself would retry for a long time."""
+    """Raise `BadInput` if no server listens at the address: Dask itself would retry for a long time."""
     match = re.fullmatch(r"(?:tcp|tls)://\[?([^\[\]/]+?)\]?:([0-9]{1,5})/?", address)
     if match is None:
         raise BadInput(f"--dask {address}: is not the address of a scheduler; write it as tcp://HOST:8786")

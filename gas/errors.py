@@ -5,13 +5,13 @@
     │   └── Untrusted     a configuration that would run programs or send secrets, and is not trusted
     ├── Infeasible        no request meets the limits
     ├── Unreachable       no scheduler answered
-    ├── StalePlan         the schedule moved before the request arrived
+        ├── StalePlan         the schedule changed before the request arrived
     ├── NotFound          there is no such job
     ├── Conflict          the state of the job or the schedule does not allow this
     │   ├── Draining      the scheduler accepts no new jobs
     │   └── StoreDamaged  the contents of the store are damaged
     ├── StoreFailed       a change could not be made durable, so it was not made
-    │   └── StoreInDoubt  it may have been made; repeating the request with the same key settles it
+        │   └── StoreInDoubt  it is unknown whether it was made; repeating the request with the same key settles it
     ├── Unauthorized      no token, or an invalid one
     ├── Forbidden         the user may not do this
     ├── OverLimit         a limit per user is exceeded
@@ -20,7 +20,7 @@
     ├── JobFailed         a job did not complete
     └── Missing           an optional part of Gas is not installed
 
-Deciding code raises these; the edges (command line, HTTP) translate them by `ERRORS`.
+The modules that decide raise these; the edges (command line, HTTP) translate them by `ERRORS`.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class GasError(Exception):
     """An error with a message for people: the value, the limit and the way out."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions are copied, and come over from other processes, by calling their class with their message alone;
-        # some of ours take more than that.
+        # Copying an exception, or passing it between processes, calls its class with the message alone; some of our
+        # classes need more arguments.
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
@@ -178,7 +178,7 @@ class Outcome(NamedTuple):
 
 ERRORS: dict[type[Exception], Outcome] = {
     BadInput: Outcome(422, 2),
-    Unusable: Outcome(422, 2),  # of the packages below, which know nothing of this one
+    Unusable: Outcome(422, 2),  # raised by packages below, which do not know this module
     Infeasible: Outcome(422, 3),
     Unreachable: Outcome(503, 4),
     StalePlan: Outcome(412, 5),

@@ -1,10 +1,10 @@
-"""A mean with half of its 90% Student interval.
+"""Means with half of their 90% Student interval.
 
-Two rules, for two questions. `interval` takes one value a seed (or one a month, each counting the same): how much a
-figure changes if chance is drawn again. `by_months` takes values of jobs with the months that they are of, from four
-months on: how much it would change in other months of such a log; `ratio_by_months` and `jackknife_by_months` are the
-same of a ratio of sums and of any statistic. With fewer values than a rule takes there is no interval, and no verdict
-that hangs on one.
+There are two rules for two questions. `interval` takes one value per seed (or per month, with equal weights): how much
+would a figure change with other random numbers? `by_months` takes values of jobs and the month of each, from four
+months on: how much would it change in other months of such a log? `ratio_by_months` and `jackknife_by_months` answer
+the latter for a ratio of sums and for any statistic. With fewer values than a rule needs there is no interval, and no
+verdict that depends on it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["FEWEST", "Interval", "by_months", "from_error", "interval", "jackkni
 __all__ += ["ratio_by_months", "share_by_months", "signed", "sums_by_month", "sure", "sureness"]
 
 FEWEST: Final = 4
-"""Months that `by_months` takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
+"""Fewest months for `by_months`. Two or three may be alike by chance, which makes the interval far too narrow."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def from_error(value: float, error: float, count: int, *, level: float = 0.9) ->
 
 @cache
 def _student(level: float, count: int) -> float:
-    """Return by how many standard errors a mean of so many values is off, at most, with this probability."""
-    from scipy.special import stdtrit  # imported in a third of the time of `scipy.stats`
+    """Return the largest error of a mean of `count` values, in standard errors, at this level of confidence."""
+    from scipy.special import stdtrit  # loads in a third of the time of `scipy.stats`
 
     return float(stdtrit(count - 1, 0.5 + level / 2))
 
@@ -67,9 +67,9 @@ def sureness(seeds: int) -> str:
 
 
 def by_months(values: NDArray[Any], months: Sequence[Hashable], *, level: float = 0.9) -> Interval:
-    """Return the mean of values, and half of its interval after Student with months as batches.
+    """Return the mean of values and half of its Student interval, with months as batches.
 
-    Months weigh by how many values they have. With fewer than `FEWEST` months there is no interval.
+    Each month has the weight of its number of values. With fewer than `FEWEST` months there is no interval.
     """
     if not len(values):
         return Interval(0.0, None)
@@ -77,10 +77,10 @@ def by_months(values: NDArray[Any], months: Sequence[Hashable], *, level: float 
 
 
 def share_by_months(hits: NDArray[Any], months: Sequence[Hashable], *, level: float = 0.9) -> Interval:
-    """Return the per cent of values that are true, with its interval after Student with months as batches.
+    """Return the percentage of true values and half of its Student interval, with months as batches.
 
-    If all values are the same, no month differs from another, but that does not make the share certain: half of the
-    interval is then the share of others of which so many values would show none with the probability (1 - level) / 2.
+    If all values are equal, the months do not differ, but that does not make the share certain: half of the interval is
+    then the share of different values at which `len(hits)` values contain none with probability (1 - level) / 2.
     """
     found = by_months(np.where(hits, 100.0, 0.0), months, level=level)
     if found.half_width is None or 0 < np.count_nonzero(hits) < len(hits):
@@ -89,29 +89,29 @@ def share_by_months(hits: NDArray[Any], months: Sequence[Hashable], *, level: fl
 
 
 def sums_by_month(months: Sequence[Hashable], *columns: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return the sums over each month of columns of values, whose months are given."""
+    """Return the sums of columns of values over each month; `months` has the month of each value."""
     of = _numbered(months)
     return [np.bincount(of, weights=values) for values in columns]
 
 
 def _numbered(months: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Return the number of the month of each value, in the order in which months come."""
+    """Return the number of each value's month; months are numbered by first appearance."""
     index = {month: i for i, month in enumerate(dict.fromkeys(months))}
     return np.array([index[month] for month in months], np.int64)
 
 
 def ratio_by_months(sums: NDArray[Any], bases: NDArray[Any], *, level: float = 0.9) -> Interval:
-    """Return the ratio of two sums, and half of its interval after Student with months as batches.
+    """Return the ratio of two sums and half of its Student interval, with months as batches.
 
-    The ratio is that of the sums over all months, so that months weigh by their bases (Cochran, Sampling Techniques,
+    It is the ratio of the sums over all months, so the weight of a month is its base (Cochran, Sampling Techniques,
     6.3). With fewer than `FEWEST` months there is no interval.
 
     Parameters
     ----------
     sums, bases
-        A value each month; all bases together are not 0.
+        One value per month; the sum of all bases is not 0.
     level
-        Of the interval; higher where one of several comparisons decides.
+        Confidence level of the interval; higher where one of several comparisons decides.
     """
     ratio = float(np.sum(sums) / np.sum(bases))
     count = len(sums)
@@ -125,28 +125,29 @@ def ratio_by_months(sums: NDArray[Any], bases: NDArray[Any], *, level: float = 0
 def jackknife_by_months(
     statistic: Callable[[NDArray[np.bool_]], float], months: Sequence[Hashable], *, level: float = 0.9
 ) -> Interval:
-    """Return a statistic of values, and half of its interval after Student with months as batches.
+    """Return a statistic of values and half of its Student interval, with months as batches.
 
-    For what is no ratio of sums, as a standard deviation: it is computed again without each of the months in turn
-    (Efron and Stein, Annals of Statistics 9, 1981). With fewer than `FEWEST` months there is no interval.
+    For statistics that are no ratio of sums, such as a standard deviation. The statistic is recomputed without each of
+    the months in turn (Efron and Stein, Annals of Statistics 9, 1981). With fewer than `FEWEST` months there is no
+    interval.
 
     Parameters
     ----------
     statistic
-        Of the values that a mask keeps.
+        Function of a mask, returns the statistic of the values in the mask.
     months
-        Of each value.
+        Month of each value.
     """
     of = _numbered(months)
     count = len(set(of.tolist()))
     whole = statistic(np.ones(len(of), np.bool_))
-    if count < FEWEST:  # the statistic of no value at all may not exist
+    if count < FEWEST:  # a statistic of no values may be undefined
         return Interval(whole, None)
     return jackknifed(whole, [statistic(of != month) for month in range(count)], level=level)
 
 
 def jackknifed(whole: float, without: Sequence[float], *, level: float = 0.9) -> Interval:
-    """Return a statistic, and half of its interval by its values without each of the months in turn.
+    """Return a statistic and half of its interval, from its values without each of the months in turn.
 
     With fewer than `FEWEST` months there is no interval.
     """
@@ -158,7 +159,7 @@ def jackknifed(whole: float, without: Sequence[float], *, level: float = 0.9) ->
 
 
 def sure(found: Interval) -> bool:
-    """Return whether the interval excludes 0: other months of such a log would hardly give another sign."""
+    """Return whether the interval excludes 0: other months of such a log would hardly change the sign."""
     return found.half_width is not None and abs(found.mean) > found.half_width
 
 

@@ -1,6 +1,6 @@
-"""JSON that a server or a program wrote, read only if what it becomes has room in memory.
+"""JSON from servers and programs, parsed only if the parsed values fit in memory.
 
-A long list can be read item by item (`parsed_items`), so that only one of them is there as JSON at a time.
+A long list can be read item by item (`parsed_items`), so that only one item at a time is in memory as JSON.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from typing import Any
 __all__ = ["MOST_MEMORY_BYTES", "parsed", "parsed_items"]
 
 MOST_MEMORY_BYTES = 700 * 2**20
-"""What a document may take with all its values; a few bytes of text may be hundreds in memory, as ``[[],[]...``."""
+"""Memory limit of a document with all its values; a few bytes of text may become hundreds, as ``[[],[]...`` does."""
 
 _VALUE_BYTES = 64
-"""A bracket, colon or comma brings no more than so much: an empty list with its place in another one."""
+"""Upper bound on the memory per bracket, colon or comma: an empty list and its place in another list."""
 
 
 def parsed(document: str | bytes, *, strict: bool = True, finite: bool = False) -> Any:
-    """Return what a document says.
+    """Return the value of a JSON document.
 
     Parameters
     ----------
     strict
-        Whether text may not hold control characters.
+        Whether to refuse control characters in strings.
     finite
-        Whether numbers must be such: ``NaN`` and ``Infinity`` are not JSON, ``1e999`` is and has no value here.
+        Whether to refuse infinite numbers and NaN: ``NaN`` and ``Infinity`` are not JSON; ``1e999`` is, but overflows.
 
     Raises
     ------
     ValueError
-        It is not JSON, not UTF-8, nested too deeply, or would take too much memory; so of a number of thousands of
-        digits.
+        It is not JSON, not UTF-8, nested too deeply, contains a number of thousands of digits, or would take too much
+        memory.
     """
     text = document if isinstance(document, str) else document.decode(json.detect_encoding(document), "surrogatepass")
     _must_have_room(text)
@@ -47,7 +47,7 @@ def parsed(document: str | bytes, *, strict: bool = True, finite: bool = False) 
 
 
 def _finite(text: str) -> float:
-    """Return a number with a fraction or an exponent, or raise `ValueError`."""
+    """Return a number with a fraction or an exponent; raise `ValueError` if it is not finite."""
     value = float(text)
     if not isfinite(value):
         raise ValueError(f"the number {text[:40]} is not finite")
@@ -55,8 +55,8 @@ def _finite(text: str) -> float:
 
 
 def _must_have_room(text: str) -> None:
-    """Refuse a text that takes too much memory with its values."""
-    widest = 1 if text.isascii() else 5  # characters outside of ASCII make all of a text take up to four bytes each
+    """Refuse a text that would take too much memory with its values."""
+    widest = 1 if text.isascii() else 5  # one character outside ASCII widens all of a text to up to four bytes each
     takes = len(text) * (1 + widest) + _VALUE_BYTES * sum(text.count(mark) for mark in "[{,:")
     if takes > MOST_MEMORY_BYTES:
         raise ValueError(f"it would take {takes / 2**20:,.0f} MiB of memory, above {MOST_MEMORY_BYTES >> 20} MiB")
@@ -66,19 +66,19 @@ def _must_have_room(text: str) -> None:
 
 _BLANKS = re.compile(rb"[ \t\n\r]*")
 _FIRST_PIECE = 1 << 14
-"""Bytes in which most items end; those that do not are tried in pieces of so many times more."""
+"""Most items end within this number of bytes; longer items are tried in pieces 16 times as large."""
 
 
 def parsed_items(document: bytes, key: str, build: Callable[[Any], Any], *, strict: bool = True) -> Any:
-    """Return what a document says, with each item of the list at `key` replaced by what `build` makes of it.
+    """Return the value of a document, with each item of the list at `key` replaced by `build` of the item.
 
-    Only one item is there as JSON at a time, so that a document may be much longer than what `parsed` would read. Bytes
-    that are no UTF-8 become U+FFFD.
+    Only one item at a time is in memory as JSON, so a document may be much longer than `parsed` accepts. Bytes that are
+    not UTF-8 become U+FFFD.
 
     Raises
     ------
     ValueError
-        As from `parsed`, of any one item.
+        As from `parsed`, for any single item.
     """
     reader = _Reader(document, strict)
     if not reader.passes(b"{"):
@@ -98,7 +98,7 @@ def parsed_items(document: bytes, key: str, build: Callable[[Any], Any], *, stri
 
 
 class _Reader:
-    """A document that is read from its beginning to its end."""
+    """Reads a document from start to end."""
 
     def __init__(self, document: bytes, strict: bool) -> None:
         self._document = document
@@ -114,7 +114,7 @@ class _Reader:
         return ValueError(f"{message}: byte {self._at:,}")
 
     def passes(self, mark: bytes) -> bool:
-        """Go on behind a mark if it is the next, and return whether it is."""
+        """Skip a mark if it comes next, and return whether it did."""
         if not self._document.startswith(mark, self._at):
             return False
         self._at += len(mark)
@@ -130,7 +130,7 @@ class _Reader:
             raise self._problem("there is more text after the end")
 
     def name(self) -> str:
-        """Return the name of a value and go on to that."""
+        """Return the name of a member and advance to its value."""
         name = self.value()
         if not isinstance(name, str):
             raise self._problem("expecting a name in double quotes")
@@ -148,7 +148,7 @@ class _Reader:
                 _must_have_room(text)
             try:
                 value, end = self._decoder.raw_decode(text)
-                if whole or end < len(text) - 1:  # a number may go on behind the piece
+                if whole or end < len(text) - 1:  # a number may continue behind the piece
                     if not piece.isascii():
                         end = len(text[:end].encode(errors="surrogateescape"))
                         value = self._decoder.decode(piece[:end].decode(errors="replace"))
@@ -163,7 +163,7 @@ class _Reader:
             size *= 16
 
     def items(self, build: Callable[[Any], Any]) -> list[Any]:
-        """Return what is made of the items of a list whose first bracket is passed."""
+        """Return the built items of a list; its opening bracket has been read."""
         found: list[Any] = []
         if self.passes(b"]"):
             return found

@@ -1,8 +1,8 @@
 """Placeholders in commands, such as ``{gpus}``, and the environment variables with the same values.
 
-``{name}`` stands for what a plan has chosen, and the job finds it in ``GAS_NAME`` too. Braces that are no placeholder
-stay as they are: those of a shell's ``${VAR}``, and all that hold more than one word (``{"a": 1}``, ``{print $1}``,
-``{a,b}``). ``{{name}}`` is ``{name}`` itself.
+A plan replaces ``{name}`` with the value that it has chosen; the job also finds the value in ``GAS_NAME``. Braces that
+are not placeholders are left unchanged: those of a shell's ``${VAR}``, and all that contain more than one word
+(``{"a": 1}``, ``{print $1}``, ``{a,b}``). ``{{name}}`` becomes the text ``{name}``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def variable(name: str) -> str:
 
 
 VARIABLES: Final = frozenset(variable(name) for name in NAMES)
-"""Environment variables that pass its size to a command."""
+"""Environment variables that tell a command its size."""
 
 _PIECE: Final = re.compile(r"\{\{(\w+)\}\}|(?<!\$)\{([A-Za-z]\w*)\}")
 
 
 _FORMATTED: Final = re.compile(rf"(?<![${{])\{{({'|'.join(NAMES)})[:!][^{{}}\s]*\}}")
-"""A placeholder with a format, as Python has them."""
+"""A placeholder with a format, in Python's syntax."""
 
 
 def pieces(text: str) -> list[tuple[str, str]]:
@@ -59,22 +59,22 @@ def check(words: Iterable[str]) -> None:
 
 
 def literal(text: str) -> str:
-    """Return a text as it is written in a command so that none of its braces is a placeholder."""
+    """Return a text escaped for a command, so that none of its braces is a placeholder."""
     return _PIECE.sub(lambda one: f"{{{one[0]}}}" if one[2] else one[0], text)
 
 
 def filled(text: str, values: Mapping[str, int], later: Collection[str] = ()) -> str:
-    """Return a text with values in place of its placeholders.
+    """Return a text with its placeholders replaced by values.
 
     Parameters
     ----------
     later
-        Names that are settled when the job starts; where there is no value yet they stay as they are.
+        Names that are known only when the job starts; without a value they are left unchanged.
 
     Raises
     ------
     BadInput
-        There is no value for one, or no such placeholder.
+        A placeholder has no value, or is unknown.
     """
     check([text])
     done = []

@@ -1,4 +1,4 @@
-"""The planner: finds the request that finishes first, of all that an application can make.
+"""The planner: finds the request that finishes first among all requests that an application can make.
 
 For every allowed processor count p, with walltime w(p), it takes the earliest start s such that the availability list
 has p free throughout [s, s + w(p)); the candidate finishes at s + t(p). If the layout of a size over nodes matters,
@@ -44,7 +44,7 @@ __all__ = [
 SCHEMA = "gas.plan/1"
 
 SLOWEST, FASTEST = 0.001, 1000.0
-"""The range of `Limits.speed`: no two machines lie further apart, but mistaken units do."""
+"""The range of `Limits.speed`: factors beyond it come from mistaken units."""
 
 Algorithm = Literal["exact", "walk"]
 
@@ -183,7 +183,7 @@ class Plan(Shown):
 
     @property
     def undominated(self) -> list[Candidate]:
-        """The trade-offs, by finish: candidates that no other beats in both finish and processor-hours.
+        """The trade-offs, sorted by finish: candidates that no other beats in both finish and processor-hours.
 
         Of two candidates that are equal in both, the first is included.
         """
@@ -246,8 +246,8 @@ def plan(
     Parameters
     ----------
     availability
-        One list or several; their order decides ties. No start is before the latest of their instants, so an old list
-        has no advantage.
+        One list or several; their order decides ties. No start is before the latest `now` of the lists, so an old
+        list has no advantage.
     not_before, deadline
         Earliest start and latest expected finish, in epoch seconds.
     max_processor_hours
@@ -255,7 +255,7 @@ def plan(
     tolerance
         0.05 takes the fewest processors among the candidates whose turn-around time is within 5% of the best.
     algorithm
-        "exact", or "walk" for the paper's Fig. 4.3.
+        "exact", or "walk" for the algorithm of the paper's Fig. 4.3.
     limits
         The limits of each scheduler on one request, and its speed, by name.
 
@@ -306,20 +306,20 @@ def plan(
 def soonest(requests: Requests, availability: Availability, first: int | None = None) -> Candidate | None:
     """Return the request that finishes first, None if none fits: the `best` of a `plan`, without explanations.
 
-    For who plans ten thousand times.
+    For callers that plan ten thousand times.
 
     Parameters
     ----------
     requests
-        See `Application.requests`; for a machine of another speed, with that.
+        From `Application.requests`, with the speed of the machine.
     first
-        Epoch second before which nothing starts; the list's own instant if None.
+        Epoch second of the earliest start; None for the list's own `now`.
     """
     if len(requests.sizes) == 0:
         return None
     anchors = _anchors(availability, requests, availability.now if first is None else first, "exact")
     finish = np.where(anchors == NEVER, -NEVER, anchors + requests.times)
-    at = int(np.argmin(finish))  # the first of the least: sizes ascend, so that ties go to fewer processors
+    at = int(np.argmin(finish))  # argmin returns the first minimum: sizes ascend, so ties go to fewer processors
     if anchors[at] == NEVER:
         return None
     size, time, walltime = (int(column[at]) for column in requests)
@@ -335,14 +335,14 @@ class _Asked(NamedTuple):
     layouts: tuple[Layout, ...] | None
 
     def kept(self, keep: NDArray[np.bool_]) -> _Asked:
-        """Return those that are to be kept."""
+        """Return the requests in the mask."""
         layouts = self.layouts
         if layouts is not None:
             layouts = tuple(one for one, stays in zip(layouts, keep.tolist(), strict=True) if stays)
         return _Asked(self.sizes[keep], self.times[keep], self.walltimes[keep], layouts)
 
     def layout(self, place: int) -> Layout | None:
-        """Return the layout of one of them; None where its scheduler chooses."""
+        """Return the layout of the request at this place; None if the scheduler chooses."""
         return None if self.layouts is None else self.layouts[place]
 
 
@@ -353,7 +353,7 @@ def _nodes(candidate: Candidate) -> int:
 def _plan_one(
     application: Application, availability: Availability, first: int, algorithm: Algorithm, limits: Limits
 ) -> tuple[list[Candidate], list[Rejected]]:
-    """Return the candidates of one scheduler, and the counts that it cannot take."""
+    """Return the candidates of one scheduler, and the rejected processor counts."""
     name, unit = availability.scheduler, application.unit
     if application.asks_for_more and not isinstance(availability, LaidOut):
         raise BadInput(counts_processors(name, application))
@@ -437,7 +437,7 @@ def counts_processors(name: str, application: Application) -> str:
 def _laid_out(
     application: Application, sizes: NDArray[np.int64], machine: LaidOut
 ) -> tuple[NDArray[np.int64], tuple[Layout, ...], list[int], int]:
-    """Return each size in each of its layouts, the sizes that have none, and how many units the largest node has."""
+    """Return each size in each of its layouts, the sizes without a layout, and the units of the largest node."""
     largest = {device: machine.largest_node(device) for device in application.devices}
     found: list[tuple[int, Layout]] = []
     uneven: list[int] = []
@@ -452,7 +452,7 @@ def _laid_out(
 def _anchors(
     availability: Availability, requests: Requests | _Asked, first: int, algorithm: Algorithm
 ) -> NDArray[np.int64]:
-    """Return the earliest start of each request, NEVER where there is none."""
+    """Return the earliest start of each request, NEVER if there is none."""
     sizes, walltimes = requests.sizes, requests.walltimes
     if isinstance(requests, _Asked) and requests.layouts is not None and isinstance(availability, LaidOut):
         return availability.anchors_of(sizes.tolist(), walltimes.tolist(), requests.layouts, first)
@@ -468,7 +468,7 @@ def _anchors(
 
 
 def _not_allowed(application: Application, scheduler: str, machine: int) -> list[Rejected]:
-    """Return the counts that the application's author named, or would expect next, and that cannot be taken."""
+    """Return the counts that the application's author named, or would expect next, and that are not possible."""
     known, wanted, unit = application.model.sizes, application.constraint.sizes, application.unit
     named = set(known or ()) | set(wanted or ())
     if known is not None and application.is_sparse:
@@ -496,7 +496,7 @@ def _not_allowed(application: Application, scheduler: str, machine: int) -> list
 def _affordable(
     candidates: list[Candidate], deadline: int | None, max_processor_hours: float | None
 ) -> tuple[list[Candidate], list[Rejected]]:
-    """Part the candidates by what the user wants to wait and to spend; those that miss by least come first."""
+    """Split the candidates by the user's limits on wait and cost; rejected ones that miss by least come first."""
     kept: list[Candidate] = []
     late: list[Candidate] = []
     expensive: list[Candidate] = []

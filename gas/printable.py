@@ -1,14 +1,14 @@
 """Makes text from servers, files and other users safe for a terminal, for a line of a log, and for JSON.
 
-A terminal obeys more than escape sequences: U+009B begins one, U+202E turns the order of letters round, U+200B makes
-two names look alike. All that Unicode calls control and format characters is replaced, and so are lone surrogates.
+A terminal obeys more than escape sequences: U+009B begins one, U+202E reverses the order of letters, U+200B makes two
+names look alike. All of Unicode's control and format characters are replaced, and so are lone surrogates.
 
-And, for notebooks, what everything has in common that is shown there: `Shown`.
+It also has `Shown`, the common base of everything that notebooks display.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as type checkers know it: the command line begins in here, before there is anything else
+TYPE_CHECKING = False  # known to type checkers; `typing` is not imported, as the command line loads this module first
 if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
@@ -49,14 +49,14 @@ _IN_ASCII = {
 
 
 def in_other_words(error: UnicodeError) -> tuple[str, int]:
-    """Return what stands in place of characters that an encoding lacks, and where to go on: a handler of `codecs`."""
+    """Return a replacement for characters that an encoding lacks, and where to continue: a handler of `codecs`."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(_IN_ASCII.get(one, "?") for one in error.object[error.start : error.end]), error.end
 
 
 def many(count: int, thing: str) -> str:
-    """Return a number with its noun, in the plural unless it is 1: 1 job, 1,200 jobs."""
+    """Return a number with its noun, plural unless the number is 1: 1 job, 1,200 jobs."""
     return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
@@ -69,7 +69,7 @@ def first_control(text: str) -> str | None:
 
 
 def escaped_json(text: str) -> str:
-    """Return equivalent JSON in which all unprintable characters are escapes; line breaks are layout."""
+    """Return equivalent JSON with all unprintable characters escaped, except line breaks of its layout."""
     import re
 
     return re.sub("[^\n -~]", _escape, text)
@@ -86,7 +86,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 class Shown:
-    """Has a picture and a table in a notebook, a frame of pandas, and a figure of matplotlib, by `gas.notebook`."""
+    """An object with a picture and a table in notebooks, a pandas frame and a matplotlib figure, by `gas.notebook`."""
 
     __slots__ = ()
 
@@ -111,7 +111,7 @@ class Shown:
         Raises
         ------
         BadInput
-            There are not as many axes as panels.
+            The numbers of axes and panels differ.
         Missing
             matplotlib is not installed.
         """
@@ -124,7 +124,7 @@ class Shown:
 
 
 def _above(name: str) -> Any:
-    """Return a module of `gas.notebook`, which imports this one, and much that is heavy."""
+    """Return a module of `gas.notebook`, imported on demand: it imports this one, and heavy packages."""
     from importlib import import_module
 
     return import_module(f"gas.notebook.{name}")

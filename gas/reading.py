@@ -1,7 +1,7 @@
 """Applications and availability lists from files and standard input; the text of JSON and TOML documents.
 
-What a document says is checked by what it becomes: `Application.from_tables` and `AvailabilityList.from_wire`. Here
-stands what may go wrong before, and that each message names the file.
+`Application.from_tables` and `AvailabilityList.from_wire` check the contents of documents. This module handles the
+errors before that, with the name of the file in each message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gas.json_text import parsed
 __all__ = ["parse_json", "parse_toml", "read_application", "read_availability"]
 
 MOST_BYTES = 2**26
-"""64 MiB: a list of a million frames has some 60."""
+"""64 MiB: a list of a million frames takes about 60 MiB."""
 
 
 def read_application(path: str | Path) -> Application:
@@ -52,7 +52,7 @@ def read_availability(path: str | Path) -> AvailabilityList:
 
 
 def parse_toml(text: bytes, place: str) -> dict[str, object]:
-    """Return the tables of a TOML document, or raise `BadInput` that says where it breaks."""
+    """Return the tables of a TOML document, or raise `BadInput` with the place of the syntax error."""
     try:
         return tomllib.loads(text.removeprefix(codecs.BOM_UTF8).decode())
     except UnicodeDecodeError as error:
@@ -64,7 +64,7 @@ def parse_toml(text: bytes, place: str) -> dict[str, object]:
 
 
 def parse_json(text: str | bytes, place: str) -> Any:
-    """Return a JSON document, or raise `BadInput` that says where it breaks."""
+    """Return the value of a JSON document, or raise `BadInput` with the place of the syntax error."""
     try:
         return parsed(text)
     except json.JSONDecodeError as error:
@@ -76,7 +76,7 @@ def parse_json(text: str | bytes, place: str) -> Any:
 
 
 def _text(path: str | Path) -> tuple[bytes, str]:
-    """Return what is in a file or on standard input, and how messages name it; a pipe waits for its writer."""
+    """Return the contents of a file or of standard input, and its name in messages; a pipe waits for its writer."""
     standard_input = str(path) == "-"
     place = "standard input" if standard_input else str(path)
     try:
@@ -87,7 +87,7 @@ def _text(path: str | Path) -> tuple[bytes, str]:
                 text = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
-    except ValueError:  # a null character in it
+    except ValueError:  # a null character in the name
         raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
     if len(text) > MOST_BYTES:
         raise BadInput(f"{place}: exceeds the limit of {MOST_BYTES >> 20} MiB")

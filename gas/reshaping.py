@@ -5,8 +5,8 @@ plans are estimates, and each change of a job costs the scheduler time.
 
 The scheduler has a plan for the job as it is; for other shapes there are only predictions. If the scheduler plans a
 shape later than predicted, trusting predictions would change the job for a start that it never gets, and back again. So
-each shape is expected to be as late as the most similar shape that the scheduler is known to have planned for this job:
-mostly the current one, so that predictions are compared with predictions. A shape that was planned sooner than
+each shape is expected to be as late as the most similar shape that the scheduler is known to have planned for this job;
+that is mostly the current one, so that predictions are compared with predictions. A shape that was planned sooner than
 predicted does not affect others.
 """
 
@@ -38,7 +38,7 @@ class Doubted:
     gain
         Seconds by which it would finish sooner.
     size, late
-        A processor count, and the seconds by which the job was planned later than predicted on it.
+        A processor count for which the scheduler planned the job later than predicted, and by how many seconds.
     """
 
     candidate: Candidate
@@ -54,7 +54,7 @@ class Reshaping:
     Attributes
     ----------
     current
-        The job as it is, if it ran to its end; None if it can never start with its request.
+        The job with its present request, if it runs to its end; None if it can never start.
     best
         The shape that finishes first; None if none is possible.
     least
@@ -62,12 +62,12 @@ class Reshaping:
     plan
         All possible shapes, with the expected delay.
     late
-        Seconds by which the scheduler plans the job as it is later than predicted, negative if sooner; None if either
-        is unknown.
+        Seconds by which the scheduler plans the job with its present request later than predicted, negative if sooner;
+        None if either is unknown.
     doubted
-        The shape that would be worth a change if predictions had been right so far.
+        The shape that would be worth a change if predictions were trusted.
     blocked
-        Why it cannot start in any shape.
+        Why the job cannot start in any shape.
     """
 
     now: int
@@ -81,12 +81,12 @@ class Reshaping:
 
     @property
     def killed(self) -> bool:
-        """Whether the job as it is would be killed at its walltime."""
+        """Whether the job with its present request would be killed at its walltime."""
         return self.current is not None and self.current.walltime < self.current.execution_time
 
     @property
     def gain(self) -> int | None:
-        """Seconds by which the best shape would finish sooner; None without two finishes to compare."""
+        """Seconds by which the best shape would finish sooner; None unless both finishes are known."""
         if self.current is None or self.best is None or self.killed:
             return None
         return self.current.finish - self.best.finish
@@ -155,7 +155,7 @@ def reshaping(
     Parameters
     ----------
     availability
-        Without the job itself and without the jobs behind it in the queue.
+        Free processors without the job itself and without the jobs behind it in the queue.
     processors, walltime
         Its present request; None if its walltime has no limit.
     nodes
@@ -167,16 +167,16 @@ def reshaping(
     max_processor_hours
         Upper limit on the expected cost of the run in another shape.
     threshold
-        Minimum gain, as a share of the time from now to its finish.
+        Minimum gain, as a share of the time from now to the job's finish.
     least
         Minimum gain in seconds; the larger of the two counts.
     late
-        By processor count, the seconds by which the scheduler planned it later than predicted. Other counts take the
-        value of the nearest one, by ratio.
+        By processor count, the seconds by which the scheduler planned the job later than predicted. Other counts take
+        the value of the nearest one, by ratio.
     refused
-        Processor counts that are excluded; a job that has one starts only if that is expected.
+        Processor counts that are excluded; a job that has one of them starts only if `expected` is known.
     blocked
-        Why it cannot start in any shape, in words; then no change is worth while.
+        Why the job cannot start in any shape, in words; then no change is worth while.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def _predicted(
     first: int,
     layout: Layout | None,
 ) -> int | None:
-    """Return the start of a job as it is; None if never: a job that exceeds a limit waits for ever."""
+    """Return the start of a job with its present request; None if never: it may exceed a limit."""
     if limits.max_processors is not None and processors > limits.max_processors:
         return None
     if limits.max_walltime is not None and walltime is not None and walltime > limits.max_walltime:
@@ -258,7 +258,7 @@ def _predicted(
 
 
 def _layout(application: Application, availability: Availability, size: int, nodes: int | None) -> Layout | None:
-    """Return how a job of this size is laid out, by what its application takes; None if it is not, or cannot be."""
+    """Return the layout of a job of this size by the rules of its application; None if it has none."""
     if not application.is_laid_out or not isinstance(availability, LaidOut):
         return None
     largest = {device: availability.largest_node(device) for device in application.devices}
@@ -267,7 +267,7 @@ def _layout(application: Application, availability: Availability, size: int, nod
 
 
 def _lateness(processors: int, seen: Mapping[int, int]) -> tuple[int, int]:
-    """Return the most similar processor count with a known delay, and its delay."""
+    """Return the most similar processor count with a known delay, and the delay."""
     if processors in seen or not seen:
         return processors, seen.get(processors, 0)
     near = min(seen, key=lambda size: (max(size, processors) / max(1, min(size, processors)), -seen[size]))

@@ -1,7 +1,7 @@
 """Resources of each unit of a size (memory, CPUs, GPUs of a type, tasks), and the layout of a size over nodes.
 
-The ``unit`` of an application and its table [resources] say it (`gas guide formats`). S³ counts processors and takes
-none of it; Slurm takes all.
+They come from ``unit`` and the table [resources] of an application (`gas guide formats`). S³ counts processors and
+accepts none of them; Slurm accepts all.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Resources:
     Attributes
     ----------
     unit
-        What a size counts.
+        The unit that a size counts.
     memory
-        Which of `MEMORY` is given, and MB; None if none is.
+        The given one of `MEMORY` and its MB; None if none is given.
     cpus_per_gpu, cpus_per_task
         CPUs of each GPU, of each task.
     gpu_types
-        The types of GPU that will do; empty for any.
+        The acceptable types of GPU; empty for any.
     gpus_per_node
-        GPUs of each node: one number is the most, and nodes are filled; of several the planner chooses.
+        GPUs of each node: a single number is a maximum, and nodes are filled; of several, the planner chooses one.
     tasks_per_node
-        How many tasks Slurm starts on each node: 1 for a launcher such as torchrun; None for one task a unit (MPI).
+        Number of tasks that Slurm starts on each node: 1 for a launcher such as torchrun; None for one per unit (MPI).
     """
 
     unit: SizeUnit = "processors"
@@ -95,9 +95,9 @@ class Resources:
         Parameters
         ----------
         largest
-            By type of GPU that is to be looked at, how many units the largest node of the machine has.
+            Units of the largest node of the machine, by type of GPU to consider.
         free
-            All that come out even, where nothing is said; else that over the fewest nodes.
+            Without a given number per node, return all even layouts; otherwise the one with the fewest nodes.
         """
         return [
             Layout(nodes, per_node, device)
@@ -107,7 +107,7 @@ class Resources:
         ]
 
     def _even(self, size: int, most: int, free: bool) -> list[tuple[int, int]]:
-        """Return numbers of nodes and of units on each, the fewest nodes first."""
+        """Return pairs of nodes and units per node, fewest nodes first."""
         if self.unit == "nodes":
             return [(size, each) for each in sorted(self.gpus_per_node or (0,), reverse=True)]
         if len(self.gpus_per_node) > 1:
@@ -119,7 +119,7 @@ class Resources:
         return [] if size % nodes else [(nodes, size // nodes)]
 
     def why_uneven(self, size: int, largest: int) -> str:
-        """Return in words why a size has no layout on a machine whose largest node has so many units."""
+        """Return in words why a size has no layout on a machine whose largest node has this many units."""
         if self.unit != "processors" and self.gpus_per_node and min(self.gpus_per_node) > largest:
             kind = f" of type {' or '.join(self.gpu_types)}" if self.gpu_types else ""
             there = f"more than {many(largest, 'GPU')}" if largest else "GPUs"

@@ -20,10 +20,10 @@ __all__ = [
 ]
 
 LATEST = 2**53 - 1
-"""The last instant there is (epoch seconds): whole numbers up to here survive every JSON reader."""
+"""The latest instant (epoch seconds): every JSON reader keeps whole numbers up to here exactly."""
 
 LONGEST = 2**32
-"""The longest walltime in seconds (136 years): with it, instants plus walltimes stay far from overflow."""
+"""The longest walltime in seconds (136 years): instants plus walltimes stay far from overflow."""
 
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _WITH_UNITS = re.compile(r"(?:\d+(?:min|[wdhms]))+", re.ASCII)
@@ -66,11 +66,11 @@ _PAST = f"2h or 30min (ago), 18:30, Monday 9:00, {_DATES}"
 
 
 def parse_instant(text: str, now: int, what: str = "instant") -> int:
-    """Return the epoch seconds of an instant as people write it; the service's page reads the same.
+    """Return the epoch seconds of an instant as people write it; the service's page reads the same forms.
 
-    ``+2h`` and ``30min`` count from `now`; ``18:30`` is the next time that a clock shows this, ``Monday 9:00`` (or
-    ``mon``) the next time on that day; ``today 18:30`` and ``tomorrow 9:00`` are of those days; ``2026-11-21T08:00`` is
-    a date and time, ``@1731000000`` the epoch seconds. All are local unless a zone is named.
+    ``+2h`` and ``30min`` count from `now`; ``18:30`` is the next time at which a clock shows this, ``Monday 9:00`` (or
+    ``mon``) the next one on that day; ``today 18:30`` and ``tomorrow 9:00`` are on those days; ``2026-11-21T08:00`` is
+    a date and time, ``@1731000000`` epoch seconds. All are in local time unless they name a zone.
     """
     return _instant(text.strip(), now, what, _FUTURE)
 
@@ -87,7 +87,7 @@ def _instant(given: str, now: int, what: str, forms: str) -> int:
         seconds = _by_the_clock(now, (match[1] or "").lower(), hour, minute, second)
     else:
         try:
-            moment = datetime.fromisoformat(re.sub(r"(?<=[T ])(?=\d:)", "0", given))  # 8:00 is as good as 08:00
+            moment = datetime.fromisoformat(re.sub(r"(?<=[T ])(?=\d:)", "0", given))  # accept 8:00 like 08:00
             seconds = int(moment.timestamp())
         except (ValueError, OverflowError):
             raise BadInput(f"{what} {given[:40]!r}: not a time; write {forms}") from None
@@ -97,7 +97,7 @@ def _instant(given: str, now: int, what: str, forms: str) -> int:
 
 
 def has_passed_today(text: str, now: int) -> bool:
-    """Return whether a time of day means tomorrow, because it has passed today."""
+    """Return whether a time of day means tomorrow, because today it has passed."""
     found = _TIME_OF_DAY.fullmatch(text.strip())
     if found is None or found[1]:
         return False
@@ -126,10 +126,10 @@ def parse_past_instant(text: str, now: int, what: str = "instant") -> int:
 
 
 def _by_the_clock(now: int, day: str, hour: int, minute: int, second: int) -> int:
-    """Return when a local clock shows a time: on the day that is named, or else next.
+    """Return when a local clock shows a time: on the given day, or else next.
 
-    Where clocks are put back, a time comes twice a day, and the next of both counts. Where they are put forward, a
-    time may be left out: on a day that is named, it is then what the clock would have shown.
+    When clocks are set back, a time occurs twice on that day; the next occurrence is returned. When clocks are set
+    forward, some times do not occur; on a given day, the result is what the clock would have shown.
     """
     try:
         today = datetime.fromtimestamp(now).replace(hour=hour, minute=minute, second=second, microsecond=0)
@@ -148,16 +148,16 @@ def _by_the_clock(now: int, day: str, hour: int, minute: int, second: int) -> in
         ]
         return min(seconds for seconds in shown if seconds >= now)
     except (ValueError, OverflowError, OSError):
-        return LATEST + 1  # of a clock that has run out of years
+        return LATEST + 1  # the year is out of range
 
 
 def _weekday(day: str | None) -> int | None:
-    """Return the number of a day of the week, from Monday on; None for other days."""
+    """Return the number of a day of the week, counted from Monday; None for other words."""
     return next((number for number, name in enumerate(_WEEKDAYS) if day and name[:3] == day[:3].lower()), None)
 
 
 def _exists(moment: datetime) -> bool:
-    """Return whether the local clock ever shows this."""
+    """Return whether the local clock ever shows this time."""
     return datetime.fromtimestamp(moment.timestamp()) == moment.replace(fold=0)
 
 
@@ -173,7 +173,7 @@ def iso_time(seconds: int) -> str:
 def duration_text(seconds: int, *, exact: bool = False) -> str:
     """Return a duration in its two largest units: ``36s``, ``5m30s``, ``2h05m``, ``3d04h``.
 
-    With exact, the smaller units follow unless they are 0: for two durations of which one is longer by a second.
+    With `exact`, smaller units follow unless they are 0, to distinguish durations that differ by a second.
     """
     if seconds < 0:
         return "-" + duration_text(-seconds, exact=exact)
