@@ -1,4 +1,4 @@
-"""Optional parts of Gas (the extras of `pyproject.toml`), and how one is installed that is missing."""
+"""Optional parts of Gas (the extras of `pyproject.toml`), and how to install a missing one."""
 
 from __future__ import annotations
 

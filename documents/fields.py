@@ -1,8 +1,8 @@
 """Reading one table of a TOML or JSON document strictly, key by key.
 
-A person wrote the table, so every refusal names the place, the value, the limit and the way out, and a key that
-is not read is an error that names the nearest right one. Application files, model tables and the configuration
-are all read through `Fields`.
+A person wrote the table, so every refusal names the place, the value, the limit and the way out. A key that is not read
+is an error that names the nearest valid key. Application files, model tables and the configuration are all read through
+`Fields`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Required:
 
 
 REQUIRED: Final[Any] = _Required()
-"""The default of a key that must be there."""
+"""The default that marks a required key."""
 
 
 def nearest(word: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
@@ -55,7 +55,7 @@ def nearest(word: str, known: Iterable[str], *, otherwise: str | None = None) ->
 
 
 def shown(value: object) -> str:
-    """Return a value as a message shows it: short, on one line."""
+    """Return a value for a message: short, on one line."""
     try:
         text = repr(value)
     except ValueError:  # an int of thousands of digits has no decimal text
@@ -66,7 +66,7 @@ def shown(value: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a word as a message quotes it: on one line, in double quotes."""
+    """Return a word quoted for a message: on one line, in double quotes."""
     written = json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in written)
 
@@ -77,9 +77,9 @@ class Fields:
     Parameters
     ----------
     table
-        What the TOML or JSON reader returned; anything but a table is refused.
+        The result of the TOML or JSON reader; anything but a table is refused.
     place
-        How messages name the table, for example ``lu.toml, [speedup]``.
+        Name of the table in messages, for example ``lu.toml, [speedup]``.
     """
 
     def __init__(self, table: object, place: str) -> None:
@@ -93,7 +93,7 @@ class Fields:
         return key in self._table
 
     def where(self, key: str) -> str:
-        """Return how a message names this key."""
+        """Return the name of this key in messages."""
         return f"{self.place} {key}"
 
     def fail(self, key: str, problem: str) -> FieldError:
@@ -101,7 +101,7 @@ class Fields:
         return FieldError(self.where(key), problem)
 
     def value(self, key: str, default: Any = REQUIRED) -> Any:
-        """Return a key's value as it stands."""
+        """Return a key's value without checks."""
         self._asked.append(key)
         if key in self._table:
             return self._table[key]

@@ -22,7 +22,7 @@ def user_folder(variable: str) -> Path:
     Raises
     ------
     NoHome
-        It names none, and the default is below a home directory that the user has not.
+        The variable is not set, and the default is below a home directory, which the user does not have.
     """
     try:
         return Path(os.environ.get(variable) or Path.home() / _BELOW_HOME[variable])

@@ -15,10 +15,10 @@ __all__ = ["whole_file"]
 
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file that the block writes; it gets its final name when the block ends without an error.
+    """Open a file for the block to write; it gets its final name when the block ends without an error.
 
-    Until then it stands beside, hidden. A file of that name is replaced and hands its mode on; a link stays and what
-    it leads to is replaced. What is no plain file (a pipe, ``/dev/stdout``) is written to directly.
+    Until then it is a hidden file in the same folder. An existing file is replaced and keeps its mode; of a link, the
+    target is replaced. Anything but a plain file (a pipe, ``/dev/stdout``) is written to directly.
 
     Raises
     ------
@@ -34,17 +34,17 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             yield direct
         return
     if mode is not None and not os.access(target, os.W_OK):
-        # To replace it would need leave for the folder only, but its protection was meant.
+        # Replacing it needs permissions on the folder only, but the file's own protection must count.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     partial = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
     try:
-        partial.unlink(missing_ok=True)  # of a process of that number which was killed
+        partial.unlink(missing_ok=True)  # left by a killed process with the same number
         with partial.open("xb") as file:
             if mode is not None:
                 os.fchmod(file.fileno(), stat.S_IMODE(mode))
             yield file
             file.flush()
-            os.fsync(file.fileno())  # or the name may survive a power cut, and the content not
+            os.fsync(file.fileno())  # otherwise the name may survive a power cut, and the content not
         partial.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -10,7 +10,7 @@ from gas.errors import GasError, outcome_of
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build what is asked for; errors are one line, as everywhere."""
+    """Build the requested bundle; errors are one line, as in all commands."""
     parser = argparse.ArgumentParser(prog="python -m gas.bundle", description="Gas for login nodes.")
     kinds = parser.add_subparsers(dest="kind", required=True)
     executable = kinds.add_parser("executable", help="one executable file that needs no Python")

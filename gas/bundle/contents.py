@@ -1,4 +1,4 @@
-"""What goes into the one file: an interpreter, the standard library, Gas and what it needs on a login node."""
+"""The contents of the one file: an interpreter, the standard library, Gas and its dependencies on a login node."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["NAME", "interpreter", "licences", "metadata", "needed", "packages", 
 
 NAME = "apples-gas"
 OWN = ("gas", "documents", "speedup_models", "workloads")
-"""Packages of Gas; not `experiments`, which need scipy, numba and matplotlib."""
+"""Packages of Gas; without `experiments`, which needs scipy, numba and matplotlib."""
 
 LEFT_OUT = frozenset(["scipy", NAME])
-"""Distributions: scipy is for `gas fit` and made-up workloads only, and as large as all others together."""
+"""Distributions: only `gas fit` and generated workloads use scipy, which is as large as all others together."""
 
 NOT_RUN = frozenset(
     ["tests", "test", "testing/tests", "f2py", "include", "__pycache__", "conftest.py", "bundle", "manual"]
 )
-"""Folders and files of packages that nothing of Gas imports."""
+"""Folders and files of packages that Gas never imports."""
 
 DROPPED_ENDINGS = frozenset([".a", ".c", ".h", ".lib", ".pxd", ".pyi", ".pyx", ".typed"])
 
@@ -34,15 +34,15 @@ NOT_STANDARD = (
     "__phello__", "__pycache__", "config-*", "ensurepip", "idlelib", "lib2to3", "lib-dynload", "pydoc_data",
     "site-packages", "test", "tests", "tkinter", "turtle.py", "turtledemo", "venv",
 )  # fmt: skip
-"""Of the standard library's folder."""
+"""Folders and files of the standard library that Gas never imports."""
 
 NOT_LINKED = ("_test", "_ctypes_test", "_curses", "_dbm", "_gdbm", "_tkinter", "_xx", "nis", "ossaudiodev", "readline",
               "xx")  # fmt: skip
-"""Extension modules of the interpreter that need libraries of a desktop, or are tests."""
+"""Extension modules of the interpreter that need libraries of a desktop, or are for tests."""
 
 
 def needed() -> list[Distribution]:
-    """Return what Gas needs, and what that needs, without extras, in the order of names."""
+    """Return the dependencies of Gas, with their own, without extras, sorted by name."""
     waiting, found = [NAME], dict[str, Distribution]()
     while waiting:
         name = waiting.pop()
@@ -58,9 +58,9 @@ def needed() -> list[Distribution]:
 
 
 def packages() -> Iterator[tuple[PurePosixPath, Path, bool]]:
-    """Yield where each file of a package goes, where it is, and whether it has to be a file there.
+    """Yield for each file of a package its place in the bundle, its path, and whether it must be unpacked as a file.
 
-    Programs in Python, and the many small files of time zones, may be read out of an archive.
+    Python modules, and the many small files of time zones, can be read from an archive.
     """
     for package in OWN:
         spec = find_spec(package)
@@ -82,7 +82,7 @@ def packages() -> Iterator[tuple[PurePosixPath, Path, bool]]:
 
 
 def _runs(place: PurePosixPath) -> bool:
-    """Return whether a file of a package may be used while Gas runs."""
+    """Return whether Gas may use a file of a package at run time."""
     return not (
         ".." in place.parts
         or NOT_RUN & set(place.parts)
@@ -92,7 +92,7 @@ def _runs(place: PurePosixPath) -> bool:
 
 
 def standard_library() -> Iterator[tuple[PurePosixPath, Path]]:
-    """Yield where each module of Python goes, and where it is."""
+    """Yield for each module of Python its place in the bundle, and its path."""
     folder = Path(sysconfig.get_path("stdlib"))
     for first in sorted(folder.iterdir()):
         if not any(first.match(pattern) for pattern in NOT_STANDARD):
@@ -102,12 +102,12 @@ def standard_library() -> Iterator[tuple[PurePosixPath, Path]]:
 
 
 def interpreter() -> tuple[Path, list[tuple[PurePosixPath, Path]]]:
-    """Return the program that starts Python, and its extension modules and their libraries, where they go.
+    """Return the program that starts Python, and its extension modules and their libraries with their places.
 
     Raises
     ------
     Missing
-        There is none for this version of Python.
+        freeze-core has none for this version of Python.
     """
     try:
         found = distribution("freeze-core")
@@ -131,7 +131,7 @@ def interpreter() -> tuple[Path, list[tuple[PurePosixPath, Path]]]:
 
 
 def _linked(using: bytes, offered: list[tuple[PurePosixPath, Path]]) -> list[tuple[PurePosixPath, Path]]:
-    """Return those libraries whose names stand in what uses them, or in one that is returned."""
+    """Return the libraries whose names occur in a binary or, recursively, in a returned library."""
     taken: list[tuple[PurePosixPath, Path]] = []
     while more := [one for one in offered if one not in taken and one[0].name.encode() in using]:
         taken += more
@@ -140,7 +140,7 @@ def _linked(using: bytes, offered: list[tuple[PurePosixPath, Path]]) -> list[tup
 
 
 def metadata() -> dict[PurePosixPath, str]:
-    """Return what `importlib.metadata` is asked about Gas: its version and its entry points."""
+    """Return the data that `importlib.metadata` needs for Gas: its version and its entry points."""
     own = distribution(NAME)
     folder = PurePosixPath(f"apples_gas-{own.version}.dist-info")
     texts = {"METADATA": f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {own.version}\n"}
@@ -149,7 +149,7 @@ def metadata() -> dict[PurePosixPath, str]:
 
 
 def licences() -> Iterator[tuple[PurePosixPath, Path]]:
-    """Yield the licences of all that is inside."""
+    """Yield the licences of everything in the bundle."""
     for each in [distribution(NAME), distribution("freeze-core"), *needed()]:
         for one in each.files or []:
             if one.name.upper().startswith(("LICEN", "COPYING", "NOTICE")) and one.suffix != ".py":

@@ -1,4 +1,4 @@
-"""The one file: a shell script, and behind it all that `contents` names, compressed."""
+"""The one file: a shell script, followed by all files of `contents`, compressed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["build", "packed"]
 
 SCRIPT = Path(__file__).parent / "unpack.sh"
 STARTED = "__init__gas"
-"""The name under which freeze-core's interpreter, called `gas`, looks for what runs first."""
+"""Module that freeze-core's interpreter, called `gas`, runs first."""
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def build(target: Path) -> int:
-    """Write the one file, and return its size in bytes; the same packages make the same file."""
+    """Write the one file and return its size in bytes; the result is determined by the packages."""
     content = packed(_files())
     with whole_file(target) as file:
         file.write(content)
@@ -34,7 +34,7 @@ def build(target: Path) -> int:
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:
-    """Return the script with the files behind it; it unpacks them, and runs the one called `gas`."""
+    """Return the script followed by the files; it unpacks them, and runs the one called `gas`."""
     payload = _compressed(files)
     key = hashlib.sha256(payload).hexdigest()[:16]
     script = SCRIPT.read_text().replace("@KEY@", key)
@@ -44,7 +44,7 @@ def packed(files: Mapping[str, bytes]) -> bytes:
 
 
 def _files() -> dict[str, bytes]:
-    """Return the files to unpack; programs are those called `gas` or with ``.so`` in their names."""
+    """Return the files to unpack; executables are called `gas` or have ``.so`` in their names."""
     files: dict[str, bytes] = {}
     program, linked = contents.interpreter()
     files["gas"] = program.read_bytes()
@@ -70,7 +70,7 @@ def _files() -> dict[str, bytes]:
 
 
 def _compiled(place: PurePosixPath, path: Path) -> tuple[str, bytes]:
-    """Return the name and content of a file as it is bundled: modules are compiled, and their sources stay away."""
+    """Return the bundled name and content of a file: modules are compiled, and their sources left out."""
     if path.suffix != ".py":
         return str(place), path.read_bytes()
     code = compile(path.read_bytes(), str(place), "exec", dont_inherit=True)
@@ -79,11 +79,11 @@ def _compiled(place: PurePosixPath, path: Path) -> tuple[str, bytes]:
 
 def _add(library: zipfile.ZipFile, place: PurePosixPath, path: Path) -> None:
     name, content = _compiled(place, path)
-    library.writestr(zipfile.ZipInfo(name, LONG_AGO), content)  # not compressed twice
+    library.writestr(zipfile.ZipInfo(name, LONG_AGO), content)  # stored, as the archive is compressed as a whole
 
 
 def _compressed(files: Mapping[str, bytes]) -> bytes:
-    """Return a compressed tar archive, the same for the same files."""
+    """Return a compressed tar archive; equal files give equal bytes."""
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=9, mtime=0) as stream,

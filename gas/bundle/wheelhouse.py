@@ -14,20 +14,20 @@ __all__ = ["fill"]
 
 CHECKOUT = Path(__file__).parent.parent.parent
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
-"""Of the wheels taken: Linux with glibc 2.28 or later (Debian 10, RHEL 8)."""
+"""Platforms of the wheels: Linux with glibc 2.28 or later (Debian 10, RHEL 8)."""
 
 OLDEST = (3, 11)
 
 
 def fill(folder: Path, *, extras: str = "", python: str = "3.11") -> list[Path]:
-    """Put wheels of Gas and of all that it needs into a folder, and return them.
+    """Collect wheels of Gas and all its dependencies in a folder, and return them.
 
     Raises
     ------
     BadInput
-        The version of Python is too old for Gas, or an extra is no name.
+        The version of Python is too old for Gas, or an extra has an invalid name.
     Missing
-        This is no checkout, or pip could not build or fetch a wheel; the message is pip's.
+        This is not a checkout, or pip could not build or fetch a wheel; the message is pip's.
     """
     version = re.fullmatch(r"3\.(\d+)", python)
     if version is None or (3, int(version[1])) < OLDEST:

@@ -13,7 +13,7 @@ from gas.manual.stand_ins import install
 
 
 def write(folder: Path, version: str) -> list[Path]:
-    """Write the pages, and return them; this process then has stand-ins for other packages, and does nothing else."""
+    """Write the pages and return them; the process is full of stand-ins afterwards, so it should do nothing else."""
     install()
     from gas.manual.description import listed
 

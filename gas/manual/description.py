@@ -1,4 +1,4 @@
-"""Commands in words: what each is for, its arguments and options, read from functions that typer would call."""
+"""Descriptions of commands, arguments and options, read from the functions that typer would call."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Entry:
     Attributes
     ----------
     names
-        As it is written, with what follows it: ``-e, --endpoint NAME|URL``.
+        Its spelling with its value: ``-e, --endpoint NAME|URL``.
     text
-        What it is for, with its default.
+        Its description, with its default.
     """
 
     names: str
@@ -40,11 +40,11 @@ class Command:
     Attributes
     ----------
     name
-        In full, without the program: ``token add``.
+        Full name, without the program: ``token add``.
     summary, paragraphs
-        The first of its text, and the others.
+        The first paragraph of its text, and the others.
     more
-        A text after all others, as it is to be laid out.
+        A preformatted text at the end.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Command:
 
 
 def listed() -> dict[str, list[Command]]:
-    """Return the commands of Gas and of the studies that come with it, by the headings of its help."""
+    """Return the commands of Gas and of its studies, by the headings of its help."""
     from gas.cli.commands import GROUP_OF_PLUG_INS, GROUPS
 
     groups = {
@@ -66,7 +66,7 @@ def listed() -> dict[str, list[Command]]:
         ]
         for group, places in GROUPS.items()
     }
-    studies = import_module("experiments.cli")  # by its name, as an entry point: Gas does not depend on it
+    studies = import_module("experiments.cli")  # by name, like an entry point: Gas does not depend on it
     for name in ("replay", *studies.names()):
         program = studies.application(import_module(f"experiments.{name}.study").STUDY)
         words = name if name in GROUP_OF_PLUG_INS else f"experiment {name}"
@@ -75,7 +75,7 @@ def listed() -> dict[str, list[Command]]:
 
 
 def described(name: str, found: Any, options: dict[str, Any] | None = None) -> list[Command]:
-    """Return a command, or those that an application has under one name."""
+    """Return a command, or the commands that an application groups under one name."""
     if isinstance(found, Application):
         parts = [(name if name.endswith(inner) else f"{name} {inner}", each) for inner, each in found.commands.items()]
         return [one for words, function in parts for one in described(words, function)]

@@ -14,10 +14,10 @@ PLACE = "share/man/man1"
 
 
 class ManualHook(BuildHookInterface[Any]):
-    """Writes the pages before the wheel is put together."""
+    """Writes the pages before the wheel is built."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write the pages, and have them installed; not for an editable installation, which is one of this folder."""
+        """Write the pages and install them; not for an editable installation, which uses this folder."""
         if version == "editable":
             return
         self._folder = tempfile.TemporaryDirectory(prefix="gas-manual-")

@@ -33,7 +33,7 @@ FILES = {
 
 
 def escaped(text: str) -> str:
-    """Return text in which nothing is a request or an escape of roff."""
+    """Return text without requests and escapes of roff."""
     safe = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^(?=[.'])", r"\\&", safe, flags=re.MULTILINE)
 
@@ -53,7 +53,7 @@ def _terms(entries: Mapping[str, str]) -> list[str]:
 
 
 def _text(paragraphs: Sequence[str]) -> list[str]:
-    """Return paragraphs; those that are commands are set as examples."""
+    """Return paragraphs; those that are commands are formatted as examples."""
     lines: list[str] = []
     for one in paragraphs:
         lines += [".P", ".RS 4", f".B {escaped(one)}", ".RE"] if one.startswith("gas ") else [".P", escaped(one)]
@@ -79,7 +79,7 @@ def command_page(command: Command, version: str) -> str:
 
 
 def program_page(groups: Mapping[str, Sequence[Command]], version: str) -> str:
-    """Return the page of the program, which lists all others."""
+    """Return the page of the program, which lists all other pages."""
     lines = _head("gas", version, "find the request to a supercomputer that finishes a moldable application first")
     lines += [".SH SYNOPSIS", ".B gas", "[\\fB\\-\\-version\\fR] \\fICOMMAND\\fR [\\fIARGUMENTS\\fR]"]
     lines += [".SH DESCRIPTION", *_text(DESCRIPTION)]

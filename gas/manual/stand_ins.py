@@ -1,4 +1,4 @@
-"""Modules in place of those that commands import and that are not there: enough to define commands, not to run them."""
+"""Replaces missing modules that commands import: enough to define commands, not to run them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPERATORS = "add radd sub rsub mul rmul truediv rtruediv floordiv pow rpow neg l
 
 
 class Anything(type):
-    """A class that is any name of a module: called, indexed and calculated with, it stays what it is."""
+    """A class for any name in a module: calling, indexing or calculating with it returns the class itself."""
 
     def __getattr__(cls, name: str) -> Any:
         return _anything(name)
@@ -45,12 +45,12 @@ def _anything(name: str) -> Any:
 
 
 class Parameter:
-    """An option or argument, as it is written.
+    """An option or argument, as written in the source.
 
     Attributes
     ----------
     names
-        Those of an option; of an argument there are none.
+        Names of an option; empty for an argument.
     facts
         Its metavar, help and so on.
     """
@@ -68,7 +68,7 @@ class Application:
         self.commands: dict[str, Callable[..., Any]] = {}
 
     def command(self, name: str | None = None, **facts: Any) -> Callable[[Any], Any]:
-        """Keep a function as a command."""
+        """Register a function as a command."""
 
         def keep(function: Any) -> Any:
             self.commands[name or function.__name__] = function
@@ -77,12 +77,12 @@ class Application:
         return keep
 
     def callback(self, *values: object, **facts: Any) -> Callable[[Any], Any]:
-        """Keep nothing: what all commands have alike is said by hand."""
+        """Ignore the options that all commands share; the manual describes them by hand."""
         return lambda function: function
 
 
 def _exported(package: str, file: str) -> tuple[Any, Any, list[str]]:
-    """Return what `lazy_loader.attach_stub` does: names of a package that are imported when they are asked for."""
+    """Replace `lazy_loader.attach_stub`: names of a package that are imported on demand."""
     where: dict[str, tuple[str, str]] = {}
     for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
@@ -99,10 +99,10 @@ def _exported(package: str, file: str) -> tuple[Any, Any, list[str]]:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds what nothing else does."""
+    """Finds the modules that no other finder finds."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        known = name.split(".")[0] in OWN | sys.stdlib_module_names  # `_winapi` is missed where there is none
+        known = name.split(".")[0] in OWN | sys.stdlib_module_names  # no stand-in for a missing `_winapi`
         return None if known else ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -122,5 +122,5 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Have these modules found from now on, in a process that does nothing else."""
+    """Install these stand-ins, in a process that does nothing else."""
     sys.meta_path.append(_Finder())

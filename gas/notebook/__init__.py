@@ -1,4 +1,4 @@
-"""How a notebook displays plans, availability lists, predictions and schedules (`gas.printable.Shown`).
+"""Displays plans, availability lists, predictions and schedules in notebooks (`gas.printable.Shown`).
 
     frames   rows as pandas data frames
     plots    pictures as matplotlib figures, new or drawn into existing axes

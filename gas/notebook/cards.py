@@ -21,14 +21,14 @@ from gas.times import duration_text, iso_time, relative_text
 __all__ = ["card_of"]
 
 MOST_ROWS = 10
-"""A table shows so many rows, and says how many more there are."""
+"""Number of rows that a table shows; it says how many more there are."""
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]], int]
-"""Titles, rows, and how many rows there are in all."""
+"""Titles, rows, and the total number of rows."""
 
 
 def card_of(shown: object) -> str:
-    """Return the HTML of what is shown; without matplotlib, or where nothing can be drawn, it has no picture."""
+    """Return an object's HTML; without a picture if matplotlib is missing or nothing can be drawn."""
     titles, rows, count = _table(shown)
     try:
         coded = b64encode(png_of(shown)).decode()
@@ -49,7 +49,7 @@ def card_of(shown: object) -> str:
 
 
 def _text(text: str) -> str:
-    """Return others' text as a part of a page, in quotes or outside."""
+    """Return untrusted text escaped for a page, also inside quotes."""
     return escape(as_line(text))
 
 
@@ -60,7 +60,7 @@ def _table(shown: object) -> Table:
 
 @_table.register
 def _of_plan(plan: Plan) -> Table:
-    """Show the candidates that none beats in both finish and processor-hours; or why there is none."""
+    """Show the candidates that no other beats in both finish and processor-hours; or why there are none."""
     if not plan.candidates:
         rows = [(one.scheduler, str(one.processors), one.reason) for one in plan.rejected[:MOST_ROWS]]
         return ("scheduler", "size", "impossible because"), rows, len(plan.rejected)

@@ -1,4 +1,4 @@
-"""Plans, lists, predictions and schedules as frames of pandas."""
+"""Plans, lists, predictions and schedules as pandas data frames."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["frame_of"]
 
 @singledispatch
 def frame_of(shown: object) -> Any:
-    """Return the rows of what is shown as a frame."""
+    """Return the rows of an object as a data frame."""
     raise TypeError(f"{type(shown).__name__} has no rows")
 
 
 @frame_of.register
 def _of_plan(plan: Plan) -> Any:
-    """One row a candidate, best first."""
+    """One row per candidate, best first."""
     rows = plan.candidates
     columns: dict[str, Any] = {
         "scheduler": _texts([one.scheduler for one in rows]),
@@ -58,7 +58,7 @@ def _of_plan(plan: Plan) -> Any:
 
 @frame_of.register
 def _of_list(availability: AvailabilityList) -> Any:
-    """One row a time frame; the last one has no end."""
+    """One row per time frame; the last one has no end."""
     frames = availability.frames
     return _frame(
         {
@@ -71,7 +71,7 @@ def _of_list(availability: AvailabilityList) -> Any:
 
 @frame_of.register
 def _of_nodes(availability: NodeAvailability) -> Any:
-    """The counts of its units."""
+    """The counts over all nodes."""
     return _of_list(availability.counts)
 
 
@@ -84,7 +84,7 @@ def _of_prediction(prediction: Prediction) -> Any:
 
 @frame_of.register
 def _of_forecast(forecast: Forecast) -> Any:
-    """One row a candidate, in the order in which they were given."""
+    """One row per candidate, in the given order."""
     low, high = forecast.interval()
     return _frame(
         {
@@ -100,7 +100,7 @@ def _of_forecast(forecast: Forecast) -> Any:
 
 @frame_of.register
 def _of_schedule(schedule: Schedule) -> Any:
-    """One row a job; instants in the zone of the log, or since its second 0 if it does not say when that was."""
+    """One row per job; instants in the zone of the log, or since its second 0 if the log has no date."""
     jobs, epoch = schedule.jobs, schedule.jobs.header.epoch
     start = schedule.start
 
@@ -131,7 +131,7 @@ def _frame(columns: dict[str, Any]) -> Any:
 
 
 def _instants(seconds: ArrayLike | Sequence[int | None], known: Any = None, zone: tzinfo = UTC) -> Any:
-    """Return epoch seconds as instants in a zone; None, and what is not known, as NaT."""
+    """Return epoch seconds as instants in a zone; NaT for None and unknown values."""
     values = _datetimes(seconds, known, "datetime64[s]")
     return _pandas().Series(values).dt.tz_localize("UTC").dt.tz_convert(zone)
 
@@ -145,7 +145,7 @@ def _durations(seconds: ArrayLike, known: Any = None) -> Any:
 
 
 def _datetimes(seconds: ArrayLike | Sequence[int | None], known: Any, kind: str) -> Any:
-    """Return seconds as instants or durations of numpy, NaT where they are None or not known."""
+    """Return seconds as instants or durations of numpy; NaT for None and unknown values."""
     if not isinstance(seconds, np.ndarray):
         listed: list[Any] = list(seconds)  # type: ignore[arg-type]
         known = np.array([one is not None for one in listed], np.bool_)

@@ -1,6 +1,6 @@
 """Plans, lists, predictions and schedules as figures of matplotlib, new ones or drawn into axes.
 
-The figures are matplotlib's own, and notebooks show them; nothing global is touched, and no pyplot is needed.
+The figures are matplotlib's own, which notebooks display; pyplot and global settings are not used.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _POINT = "#007558"
 
 
 def plotted(shown: object, axes: Axes | Iterable[Axes] | None = None) -> Figure:
-    """Return the picture of what is shown as a figure, drawn into axes if some are given.
+    """Return the picture of an object as a figure, drawn into axes if some are given.
 
     Raises
     ------
     BadInput
-        There are not as many axes as panels, or there is nothing to draw.
+        The numbers of axes and panels differ, or there is nothing to draw.
     Missing
         matplotlib is not installed.
     """
@@ -51,7 +51,7 @@ def plotted(shown: object, axes: Axes | Iterable[Axes] | None = None) -> Figure:
     given = None if axes is None else [axes] if isinstance(axes, Axes) else list(axes)
     draw, style = _drawing(shown)
     figure: Figure
-    if given is not None:  # in the style of the figure that they are of
+    if given is not None:  # in the style of their figure
         figure = draw(given)
     else:
         with context(["default", dict(style)]):
@@ -60,7 +60,7 @@ def plotted(shown: object, axes: Axes | Iterable[Axes] | None = None) -> Figure:
 
 
 def png_of(shown: object, dpi: int = 90) -> bytes:
-    """Return the picture as PNG; errors as of `plotted`."""
+    """Return the picture of an object as PNG; errors as in `plotted`."""
     figure, buffer = plotted(shown), io.BytesIO()
     from matplotlib.style import context
 
@@ -71,12 +71,12 @@ def png_of(shown: object, dpi: int = 90) -> bytes:
 
 
 Drawing = tuple[Callable[[Any], Any], Mapping[str, Any]]
-"""What draws into axes, or with None into a figure of its own, which it returns; and in what style."""
+"""A function that draws into axes, or for None into a new figure, which it returns; and its style."""
 
 
 @singledispatch
 def _drawing(shown: object) -> Drawing:
-    """Return what draws it, into axes or a figure of its own, and in what style."""
+    """Return the function that draws an object, and its style."""
     raise TypeError(f"{type(shown).__name__} has no picture")
 
 
@@ -93,7 +93,7 @@ def _of_list(availability: AvailabilityList | NodeAvailability) -> Drawing:
 @_drawing.register
 def _of_prediction(prediction: Prediction) -> Drawing:
     rows = [("start", prediction.start_low, prediction.start, prediction.start_high)]
-    rows.append(("finish", prediction.finish, prediction.finish, prediction.finish))  # there is only the mean
+    rows.append(("finish", prediction.finish, prediction.finish, prediction.finish))  # only the mean is known
     return lambda axes: _intervals(rows, prediction.start_low, axes, 1.9), SCHEDULE_STYLE
 
 
@@ -123,7 +123,7 @@ def _figure(panels: int, size: tuple[float, float], axes: Sequence[Axes] | None)
 def _intervals(
     rows: Sequence[tuple[str, int, int, int]], now: int, axes: Sequence[Axes] | None, height: float
 ) -> Figure:
-    """Draw between which instants each lies, and the mean, as bars below each other."""
+    """Draw intervals of instants, with their means, as bars below each other."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     figure, (ax,) = _figure(1, (8.0, height), axes)

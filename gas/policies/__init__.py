@@ -16,7 +16,7 @@
 `gas guide policies` is the tutorial. Modules, from the bottom:
 
     view       the read-only view of jobs and machine that a policy gets
-    wording    messages about policies: where an error happened, and which
+    wording    messages about policies: which one, and where its error happened
     deciding   `simulate_by`: simulates a policy, after a check that it can be simulated
     finding    finds policies by name: plug-ins (entry points ``gas.policies``) and files
     apart      runs a policy in its own process, which may fail without harm

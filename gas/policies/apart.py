@@ -1,7 +1,7 @@
 """Simulates a user's policy in its own process, so that this process continues whatever the policy does.
 
-A policy may end its process, exhaust the stack or the memory, or never come back; in a process of its own that ends one
-simulation with an error that says where the policy was, and an interruption ends it at once. What it prints goes to
+A policy may end its process, exhaust the stack or the memory, or run for ever. In its own process, this ends only one
+simulation, with an error that says where the policy was, and an interruption ends it at once. Its output goes to
 standard error.
 """
 
@@ -32,7 +32,7 @@ __all__ = ["simulate_apart"]
 
 @dataclass(frozen=True)
 class _Done:
-    """What came of it."""
+    """The result of a finished simulation."""
 
     start: Any
     end: Any
@@ -51,13 +51,13 @@ def simulate_apart(
     Raises
     ------
     BadInput
-        The policy cannot be loaded, does what cannot be done, raises an error, or ends its process.
+        The policy cannot be loaded, makes an impossible decision, raises an error, or ends its process.
     """
     context = multiprocessing.get_context("spawn")  # it inherits neither threads nor locks
     marker = context.RawArray("q", [MAKING, 0, NOTHING])
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_simulate, args=(there, marker, jobs, policy, overrun), daemon=True)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # it is for this process to end that one
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # this process ends the other one
     try:
         process.start()
     finally:
@@ -85,7 +85,7 @@ def simulate_apart(
 
 
 def _answer(here: Connection, process: Any, progress: Callable[[float], None] | None) -> _Done | GasError | None:
-    """Return what the process sends at its end, None if it has ended without."""
+    """Return the final message of the process; None if it ended without one."""
     while True:
         wait([here, process.sentinel])
         if not here.poll():
@@ -111,10 +111,10 @@ def _ending(code: int | None) -> str:
 
 
 def _simulate(there: Connection, marker: Any, jobs: RigidJobs, policy: OwnPolicy, overrun: Overrun) -> None:
-    """Simulate, in the process that is there for it."""
+    """Simulate; runs in the separate process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    tell_of_compiling(lambda text: None)  # the process that waits for it says so
+    tell_of_compiling(lambda text: None)  # the parent process reports it
     with contextlib.suppress(OSError):
         os.dup2(2, 1)
     found: _Done | GasError
@@ -125,15 +125,15 @@ def _simulate(there: Connection, marker: Any, jobs: RigidJobs, policy: OwnPolicy
         found = error
     except MemoryError:
         found = BadInput(f"policy {policy.name}: needs more memory than the machine has")
-    except KeyboardInterrupt:  # SIGINT is ignored here, so it was the policy
+    except KeyboardInterrupt:  # SIGINT is ignored here, so the policy raised it
         found = BadInput(f"policy {policy.name}: raised KeyboardInterrupt")
     there.send(found)
     there.close()
-    os._exit(0)  # at once, whatever threads the policy has started
+    os._exit(0)  # at once, even if the policy has started threads
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has ended, even if that was killed."""
+    """Make this process end when its parent ends, even if the parent is killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

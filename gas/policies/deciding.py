@@ -1,14 +1,13 @@
 """Runs policies written in Python in the simulator's event loop, and checks their decisions.
 
-A policy is an object with a method ``start(machine)``, which returns the jobs to start now, and if it likes
+A policy is an object with a method ``start(machine)``, which returns the jobs to start now, and optionally
 ``arrive(job, machine)`` and ``complete(job, machine)``. `start` is called after the completions of an instant and after
-each arrival, as built-in policies look at their queue, if jobs wait and processors are free.
+each arrival, like built-in policies, if jobs wait and processors are free.
 
-Or it has a function ``kernel(now, free, waiting, running)`` on arrays (`Waiting`, `Running`) which returns the places
-in `waiting` of those that start; it is compiled if numba is installed.
+Or it has a function ``kernel(now, free, waiting, running)`` on arrays (`Waiting`, `Running`) that returns the indices
+in `waiting` of the jobs to start; it is compiled if numba is installed.
 
-Whatever a policy does wrong ends its simulation with a `BadInput` that names the policy, the method, the instant and
-the job.
+Any error of a policy ends its simulation with a `BadInput` that names the policy, the method, the instant and the job.
 """
 
 from __future__ import annotations
@@ -98,19 +97,19 @@ def simulate_by(
     Parameters
     ----------
     name
-        Of the policy; by default that of its class.
+        Name of the policy; by default that of its class.
     progress
-        Is called with the share of jobs that have arrived, now and then.
+        Called repeatedly with the share of jobs that have arrived.
     machine_code
-        Compile the event loop and a kernel, where numba is installed.
+        Compile the event loop and the policy's kernel, if numba is installed.
     marker
-        Three numbers that are kept up to date: which of `METHODS` runs, the instant, and the job, -1 for none. If the
-        process ends in the middle, they say where.
+        Three numbers that are kept up to date: the index in `METHODS` of the running method, the instant, and the job,
+        -1 for none. If the process is killed, they say where.
 
     Raises
     ------
     BadInput
-        The policy does what cannot be done, or raises an error itself; or as `gas.simulation.simulate.Simulation`.
+        The policy makes an impossible decision or raises an error; or as `gas.simulation.simulate.Simulation`.
     """
     checked_overrun(overrun)
     checked_machine(jobs.machine)
@@ -132,7 +131,7 @@ def simulate_by(
     begin(state, np.empty(0, np.int64))
     began = last = time.perf_counter()
     now = state.now
-    state.work[W_ASKED] = 1  # so that an arrival waits until the completions before it have been looked at
+    state.work[W_ASKED] = 1  # an arrival waits until the policy has seen the completions before it
     while True:
         if _is_next(state):
             now[ANSWERED] = now[NEXT] + 1
@@ -166,34 +165,34 @@ def _is_next(state: State) -> bool:
     if now[NEXT] == state.work.shape[1]:
         return False
     submit = state.work[W_SUBMIT, now[NEXT]]
-    begun = now[ARRIVING] == 1 and submit == now[NOW]  # the completions of this second are over
+    begun = now[ARRIVING] == 1 and submit == now[NOW]  # the completions of this second are done
     return bool(begun or now[ENDS] == 0 or state.ends[TIME, 0] > submit)
 
 
 class _Asked:
-    """A policy that is asked: where it is, for messages."""
+    """A policy and the place of the present call in it, for messages."""
 
     def __init__(self, name: str, marker: MutableSequence[int]) -> None:
         self.name, self.marker = name, marker
 
     def call(self, method: int, now: int, job: int, function: Callable[..., Any], *arguments: object) -> Any:
-        """Call a method of the policy; its errors name where they happened."""
+        """Call a method of the policy; its errors become messages with their place."""
         marker = self.marker
         marker[0], marker[1], marker[2] = method, now, job
         try:
             return function(*arguments)
-        except BaseException as error:  # sys.exit() too: what a policy does wrong is not what ends this program
+        except BaseException as error:  # sys.exit() too: a policy's errors must not end this program
             if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-                raise  # it was the user
+                raise  # the user pressed Ctrl-C
             self.fail(f"raised {in_words(error)}")
 
     def fail(self, what: str) -> NoReturn:
-        """Refuse what the policy did in the method that was called last."""
+        """Refuse the result of the method that was called last."""
         raise BadInput(f"{where_in(self.name, *self.marker)}: {what}")
 
 
 class _Methods:
-    """A policy with methods, and what it sees."""
+    """A policy with methods, and its view of the machine."""
 
     def __init__(self, policy: Any, asked: _Asked, jobs: RigidJobs, now: int) -> None:
         self._asked = asked
@@ -218,7 +217,7 @@ class _Methods:
         return method  # type: ignore[no-any-return]
 
     def look(self, state: State) -> NDArray[np.int64]:
-        """Tell the policy what has happened, and return the places of the jobs that it starts."""
+        """Call the policy's methods for what has happened, and return the indices of the jobs that it starts."""
         asked, machine, now = self._asked, self._machine, int(state.now[NOW])
         number = NOTHING
         running = machine.running
@@ -235,7 +234,7 @@ class _Methods:
             comes(machine, job, now)
             if self._arrive is not None:
                 asked.call(ARRIVE, now, number, self._arrive, job, machine)
-        elif not over.size:  # the last arrival of the instant is over: nothing has happened since
+        elif not over.size:  # the last arrival of the instant was handled; nothing has happened since
             return _NONE
         if machine.free == 0 or not machine.waiting:
             return _NONE
@@ -247,9 +246,9 @@ class _Methods:
         return np.array([job.place for job in started], np.int64)
 
     def _checked(self, chosen: list[object] | None, most: int) -> list[Job]:
-        """Return the jobs that a policy starts, if they can start on what is free.
+        """Return the jobs that a policy starts, after checking that they fit into the free processors.
 
-        Sizes are those of the log: a policy that gets around the view may have changed those in it.
+        Sizes come from the log: a policy that bypasses the read-only view may have changed those in it.
         """
         asked, machine, free = self._asked, self._machine, most
         if chosen is None:
@@ -276,7 +275,7 @@ _NONE = np.empty(0, np.int64)
 
 
 def _listed(chosen: object) -> list[object] | None:
-    """Return what a policy returned as a list, None if that is a single thing; runs code of the policy's."""
+    """Return a policy's result as a list, None if it cannot be iterated; this runs the policy's code."""
     if isinstance(chosen, Job) or not isinstance(chosen, Iterable):
         return None
     return list(chosen)
@@ -287,7 +286,7 @@ def _state_of(job: Job) -> str:
 
 
 class _Kernel:
-    """A policy that is a function on arrays."""
+    """A policy with a function on arrays."""
 
     def __init__(self, policy: Any, asked: _Asked, jobs: RigidJobs, machine_code: bool) -> None:
         self._asked, self._jobs = asked, jobs
@@ -302,7 +301,7 @@ class _Kernel:
         self._kernel = kernel
 
     def look(self, state: State) -> NDArray[np.int64]:
-        """Return the places of the jobs that the kernel starts."""
+        """Return the indices of the jobs that the kernel starts."""
         work, now, asked = state.work, state.now, self._asked
         queue = state.queue.jobs[Q_JOB, now[FRONT] : state.queue.used[0]]
         if not queue.size or now[FREE] == 0:
@@ -328,7 +327,7 @@ class _Kernel:
         each, times = np.unique(chosen, return_counts=True)
         if times.max() > 1:
             asked.fail(f"starts job {self._jobs.id[each[times > 1][0]]} twice; return each place once")
-        sizes = work[W_PROCESSORS, chosen]  # not those that it was given, which it may have changed
+        sizes = work[W_PROCESSORS, chosen]  # not the sizes in the kernel's arguments, which it may have changed
         if (most := int(sizes.sum())) > free:
             over = chosen[int(np.argmax(np.cumsum(sizes) > free))]
             asked.fail(

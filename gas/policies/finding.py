@@ -1,8 +1,8 @@
 """Finds users' policies by name: from plug-ins (entry points ``gas.policies``) and from files.
 
-They are found by name, without running anything of theirs; `OwnPolicy.make` loads and makes one. A plug-in cannot take
-the name of a policy of Gas. What is registered is a class, or a function that returns an object like one of its
-objects (`gas.policies.deciding`).
+Finding a policy runs none of its code; `OwnPolicy.make` loads it and creates an instance. A plug-in cannot take the
+name of one of Gas's policies. An entry point names a class, or a function that returns an object like an instance of
+such a class (`gas.policies.deciding`).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ __all__ = ["PLUG_INS", "OwnPolicy", "find_policies", "find_policy", "plug_ins"]
 PLUG_INS = "gas.policies"
 
 _DECIDES = ("start", "kernel")
-"""What makes a class a policy."""
+"""A policy has one of these attributes."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,49}")
 
 
 @dataclass(frozen=True)
 class OwnPolicy:
-    """A policy that is not Gas's own, by its source.
+    """A user's policy and its source.
 
     Attributes
     ----------
     name
-        In tables and messages.
+        Name in tables and messages.
     named
-        How a command names it: the name of a plug-in, or a file and perhaps the class in it, ``./sjf.py:SJF``.
+        Name in a command: the name of a plug-in, or a file and optionally a class in it, ``./sjf.py:SJF``.
     """
 
     name: str
@@ -56,7 +56,7 @@ class OwnPolicy:
         Raises
         ------
         BadInput
-            It cannot be found, loaded or made, or does not decide anything.
+            The policy cannot be found, loaded or created, or has neither `start` nor `kernel`.
         """
         if file := _file_of(self.named):
             made = self._class_in(*file)
@@ -109,28 +109,28 @@ class OwnPolicy:
             return load()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # whatever the code of others does
+        except BaseException as error:  # others' code may raise anything
             raise BadInput(f"policy {self.named}: {what}: {in_words(error)}") from None
 
 
 def plug_ins() -> list[EntryPoint]:
-    """Return the registered policies that can be named, without loading them."""
+    """Return the registered policies that a command can name, without loading them."""
     found = {point.name: point for point in entry_points(group=PLUG_INS)}
     return [point for name, point in sorted(found.items()) if name not in (*POLICIES, "all") and _NAME.fullmatch(name)]
 
 
 def find_policies(texts: Sequence[str]) -> list[Policy | OwnPolicy]:
-    """Return the policies that a user names, in this order, each once; "all" stands for Gas's own.
+    """Return the policies that a user names, in this order, each once; "all" means Gas's own.
 
     Parameters
     ----------
     texts
-        Names, or several with commas between.
+        Names, or several names separated by commas.
 
     Raises
     ------
     BadInput
-        A policy is not known, none is named, or two would have the same name.
+        A policy is unknown, none is named, or two have the same name.
     """
     words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
     if not words:
@@ -153,7 +153,7 @@ def find_policy(word: str) -> Policy | OwnPolicy:
     Raises
     ------
     BadInput
-        It is not known, or its file cannot be read.
+        The policy is unknown, or its file cannot be read.
     """
     known = [policy for policy in POLICIES if policy == word]
     if known:
@@ -178,7 +178,7 @@ def find_policy(word: str) -> Policy | OwnPolicy:
 
 
 def _file_of(named: str) -> tuple[Path, str] | None:
-    """Return the file and the class that a word names, "" for none; None if it names no file."""
+    """Return the file and the class that a word names, "" for no class; None if it names no file."""
     path, colon, name = named.rpartition(":")
     if not colon:
         path, name = named, ""
@@ -190,7 +190,7 @@ def _decides(one: type) -> bool:
 
 
 def _module_of(path: Path) -> Any:
-    """Return a file as a module; it can import its neighbours, as a program can."""
+    """Load a file as a module; like a program, it can import its neighbours."""
     whole = path.resolve()
     name = f"gas_policy_{hashlib.sha256(str(whole).encode()).hexdigest()[:12]}"
     if name in sys.modules:

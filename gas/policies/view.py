@@ -1,6 +1,6 @@
 """The read-only view of jobs and the machine for policies written in Python.
 
-It sees what a scheduler knows. Run times are not among that: a job is known by what it asked for.
+It shows what a scheduler knows. A scheduler does not know run times, only the walltimes that jobs requested.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ __all__ = ["Job", "Machine", "comes", "ends", "is_waiting", "starts"]
 
 
 class _Shown:
-    """Attributes that can be read, and a message for those who write one or mistype it."""
+    """Read-only attributes, with a message for wrong names and for writes."""
 
     __slots__ = ()
     _names: tuple[str, ...] = ()
     _what = ""
 
-    def __getattr__(self, name: str) -> Any:  # called only for what is not there
+    def __getattr__(self, name: str) -> Any:  # called only for missing attributes
         raise AttributeError(f'{self._what} has no attribute "{name}"{nearest(name, self._names)}')
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -40,17 +40,17 @@ class Job(_Shown):
     Attributes
     ----------
     number
-        In the log; a log may use one twice.
+        Number in the log; a log may use a number twice.
     submit
-        When it was submitted, in seconds of the log.
+        Submission in seconds of the log.
     processors
-        How many it needs.
+        Number of processors that it needs.
     walltime
-        Seconds that it asked for; it ends by then, and mostly sooner.
+        Requested seconds; the job ends by then, and mostly sooner.
     user, group
-        Numbers; -1 if the log does not know.
+        Numbers; -1 if the log does not state them.
     start
-        When it started; None as long as it waits.
+        Start; None while the job waits.
     """
 
     __slots__ = ("group", "number", "place", "processors", "start", "submit", "user", "walltime")
@@ -78,7 +78,7 @@ class Job(_Shown):
 
     @property
     def end_by(self) -> int | None:
-        """The time at which its walltime is over, when it ends at the latest; None while it waits."""
+        """The end of its walltime, when it ends at the latest; None while it waits."""
         return None if self.start is None else self.start + self.walltime
 
     def __repr__(self) -> str:
@@ -86,16 +86,16 @@ class Job(_Shown):
 
 
 class Machine(_Shown):
-    """The machine and its queue, as they are now.
+    """The machine and its queue at the present time.
 
     Attributes
     ----------
     now
-        Seconds of the log.
+        Present time in seconds of the log.
     processors
-        How many the machine has.
+        Number of processors of the machine.
     free
-        How many of them no job holds.
+        Number of free processors.
     """
 
     __slots__ = ("_lists", "_running", "_waiting", "free", "now", "processors")
@@ -140,14 +140,14 @@ class Machine(_Shown):
 
 
 def comes(machine: Machine, job: Job, now: int) -> None:
-    """Put an arriving job into the queue."""
+    """Add an arriving job to the queue."""
     _set(machine, "now", now)
     machine._waiting[job.place] = job
     machine._lists[0] = None
 
 
 def is_waiting(machine: Machine, job: Job) -> bool:
-    """Return whether this very job is in the queue."""
+    """Return whether this very object is in the queue."""
     return machine._waiting.get(job.place) is job
 
 
@@ -161,7 +161,7 @@ def starts(machine: Machine, job: Job) -> None:
 
 
 def ends(machine: Machine, now: int, places: list[int]) -> list[Job]:
-    """Take the processors of jobs back, and return these."""
+    """Take back the processors of ended jobs, and return these jobs."""
     gone = [machine._running.pop(place) for place in places]
     _set(machine, "now", now)
     _set(machine, "free", machine.free + sum(job.processors for job in gone))

@@ -1,4 +1,4 @@
-"""Messages about users' policies: where an error happened, and which."""
+"""Messages about users' policies: which one, and where its error happened."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gas.printable import as_line
 __all__ = ["ARRIVE", "COMPLETE", "KERNEL", "MAKING", "METHODS", "NOTHING", "START", "in_words", "where_in"]
 
 METHODS = ("making it", "arrive", "complete", "start", "kernel")
-"""What of a policy runs; the first is loading and making it."""
+"""The methods of a policy; the first means loading it and creating an instance."""
 
 MAKING, ARRIVE, COMPLETE, START, KERNEL = range(5)
-"""The same, as numbers."""
+"""The same as indices."""
 
 NOTHING = -1
 """No job."""

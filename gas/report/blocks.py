@@ -27,7 +27,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, under a heading that neighbours may share."""
+    """A column: its heading, optionally under a heading shared with its neighbours."""
 
     title: str
     group: str = ""
@@ -36,13 +36,13 @@ class Column:
 
 
 def heads(*titles: str, group: str = "", left: bool = False) -> tuple[Column, ...]:
-    """Return columns by their headings, which may share one."""
+    """Return columns with these headings, optionally under a shared one."""
     return tuple(Column(title, group, left) for title in titles)
 
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph; `code` in back-quotes is shown as such."""
+    """A paragraph; text in back-quotes is shown as code."""
 
     text: str
 
@@ -104,7 +104,7 @@ class Report:
     """The answer in a few sentences."""
     sections: tuple[Section, ...]
     banner: str = ""
-    """A warning above all else, such as that the study is not the full one."""
+    """A warning at the top, for example that the study is restricted."""
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
@@ -123,16 +123,16 @@ def no(text: str = "no") -> Cell:
 
 
 def agreed(holds: bool | None, unknown: str = "-") -> Cell | str:
-    """Return a cell for agreement, for disagreement, or for no comparison."""
+    """Return a cell for agreement or disagreement; `unknown` if there was no comparison."""
     return unknown if holds is None else yes() if holds else no()
 
 
 def fewer(given: int, full: int, thing: str, rest: str = "") -> str:
-    """Return in words how many fewer items a study has than the full study; "" if it has as many."""
+    """Return in words how many fewer items a study has than the full study; empty if it has as many."""
     return f"{many(given, thing)}{rest} instead of {full}" if given < full else ""
 
 
 def not_the_full(less: Iterable[str]) -> str:
-    """Return the banner of a restricted study; "" for the full one."""
+    """Return the banner of a restricted study; empty for the full one."""
     words = "; ".join(filter(None, less))
     return f"Not the full study: {words}." if words else ""

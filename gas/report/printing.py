@@ -1,4 +1,4 @@
-"""A report's page as PDF, printed by the installed Chromium or Chrome, whose rendering the page's style is made for."""
+"""Prints a report's page as PDF by the installed Chromium or Chrome, for which the page's style is made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["print_page"]
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 _SECONDS = 120
-"""Within which a page is printed."""
+"""Time limit for printing a page."""
 
 
 def print_page(page: Path) -> Path:
@@ -33,7 +33,7 @@ def print_page(page: Path) -> Path:
     with tempfile.TemporaryDirectory() as profile:
         printed = Path(profile, "page.pdf")
         command = [browser, "--headless", "--no-pdf-header-footer", f"--user-data-dir={profile}"]
-        command += ["--no-sandbox"] if os.geteuid() == 0 else []  # as root it starts in none
+        command += ["--no-sandbox"] if os.geteuid() == 0 else []  # as root it needs this to start
         command += [f"--print-to-pdf={printed}", page.resolve().as_uri()]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)

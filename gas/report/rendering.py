@@ -1,7 +1,7 @@
-"""Reports as one HTML page, by the template ``report.html.jinja``, and as Markdown with the tables of GitHub.
+"""Reports as one HTML page, by the template ``report.html.jinja``, and as Markdown with GitHub's tables.
 
-The page needs no other file and no network: pictures stand in it. Beside Markdown they are files. Same report, same
-bytes: nothing here looks at a clock.
+The page needs no other file and no network: it contains its pictures. Beside Markdown they are files. The same report
+gives the same bytes: nothing here reads a clock.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["html", "markdown", "template", "write", "write_files"]
 
 
 def html(report: Report) -> str:
-    """Return a report as a page."""
+    """Return a report as an HTML page."""
     return template().render(report=report)
 
 
 @cache
 def template() -> Template:
-    """Return the template of pages.
+    """Return the template of the HTML page.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def template() -> Template:
         raise Missing(f"reports need jinja2: {way_to_install('plot')}") from None
 
     def inline(text: str) -> Markup:
-        """Show what stands in back-quotes as code."""
+        """Show text in back-quotes as code."""
         return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
@@ -61,7 +61,7 @@ def template() -> Template:
 
 
 def _groups(columns: Sequence[Column]) -> list[tuple[str, int]]:
-    """Return the headings that neighbours share, and how many share each; none if no column has one."""
+    """Return headings that neighbouring columns share, with their number of columns; empty if no column has one."""
     found = [(name, len(list(alike))) for name, alike in groupby(columns, lambda column: column.group)]
     return found if any(name for name, _ in found) else []
 
@@ -77,7 +77,7 @@ def markdown(report: Report) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text in which nothing is Markdown but what stands in back-quotes."""
+    """Return text with Markdown's characters escaped, except in back-quotes."""
     parts = re.split(r"(`[^`]+`)", text)
     return "".join(part if i % 2 else re.sub(r"([\\*_<>\[\]|])", r"\\\1", part) for i, part in enumerate(parts))
 
@@ -120,7 +120,7 @@ def write(report: Report, folder: Path, name: str) -> list[Path]:
 
 
 def write_files(folder: Path, contents: dict[str, bytes]) -> list[Path]:
-    """Write files into a folder, which is made if need be, each whole or not at all; return their paths."""
+    """Write files into a folder, which is created if needed, each completely or not at all; return their paths."""
     written = []
     for name, data in contents.items():
         path = folder / name
