@@ -15,8 +15,18 @@ from gas.slurm.extent import extent_of
 from gas.slurm.settings import Settings
 from gas.slurm.versions import Rules
 
-__all__ = ["Demand", "allocated", "billing", "fills_nodes", "held", "minutes", "nodes_asked", "requested"]
-__all__ += ["selection_of", "tasks_per_core"]
+__all__ = [
+    "Demand",
+    "allocated",
+    "billing",
+    "counted_cpus",
+    "fills_nodes",
+    "held",
+    "minutes",
+    "nodes_asked",
+    "requested",
+]
+__all__ += ["requested", "selection_of", "tasks_per_core"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,8 @@ def allocated(
         each = usual.cpus if usual is not None else 1
         if partition.most_cpus is not None:
             each = max(min(each, partition.most_cpus), 1)
-        count = max(nodes_asked(job, partition), ceil(job.cpus / max(each, 1)))
+        in_cores = _in_cores(job, usual, cluster, partition, 1)  # a task may need a core alone
+        count = max(nodes_asked(job, partition), ceil(max(job.cpus, in_cores) / max(each, 1)))
         had = [] if usual is None else [usual]
         times = count
     else:
@@ -86,7 +97,7 @@ def allocated(
     if whole and had:
         cpus = times * sum(node.cpus for node in had)
     elif isinstance(chosen, Mapping):
-        cpus = sum(chosen.values())
+        cpus = counted_cpus(job, partition, cluster.settings, nodes, chosen)
     else:
         cpus = _in_cores(job, usual, cluster, partition, count)
     amounts: dict[str, float] = {"cpu": cpus, "node": count}
@@ -207,6 +218,27 @@ def _memory(cluster: Cluster, job: Job, partition: Partition, cpus: int, nodes: 
 def selection_of(partition: Partition, settings: Settings) -> frozenset[str]:
     """Return the SelectTypeParameters of a partition: its own, else the cluster's."""
     return frozenset(partition.selection.upper().split(",") if partition.selection else settings.selection_parameters)
+
+
+def counted_cpus(
+    job: Job, partition: Partition, settings: Settings | None, nodes: Mapping[str, Node], given: Mapping[str, int]
+) -> int:
+    """Return how many CPUs of an allocation count for limits and usage.
+
+    If CPUs are given out and not cores (CR_CPU), a job still holds the whole cores of its CPUs, but only the CPUs that
+    it requested count (seen on 22.05, 24.11 and 26.05: -n 3 holds four threads and has NumCPUs=3 and billing=3).
+
+    Parameters
+    ----------
+    given
+        The CPUs that it holds on each node.
+    """
+    held = sum(given.values())
+    cores = {"CR_CORE", "CR_CORE_MEMORY", "CR_SOCKET", "CR_SOCKET_MEMORY"}
+    if job.exclusive or partition.whole_nodes or selection_of(partition, settings or Settings()) & cores:
+        return held
+    of_cores = sum(cpus // max(nodes[name].core_cpus, 1) if name in nodes else cpus for name, cpus in given.items())
+    return min(held, max(job.cpus, of_cores))
 
 
 def tasks_per_core(job: Job, selection: frozenset[str]) -> int:

@@ -25,6 +25,7 @@ from gas.slurm.beginning import Beginning
 from gas.slurm.clock import Clock
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
+from gas.slurm.demand import counted_cpus
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.machine import idle_of
 from gas.slurm.main_pass import STARTED as PASSED
@@ -118,6 +119,7 @@ class Forward:
         for one in self.holders.who:
             heappush(self.ends, (one.end, one.job, FIRST_TASK))
         self.places = {name: place for place, name in enumerate(self.state.names)}
+        self._nodes = {node.name: node for node in begin.cluster.nodes}
         self.whole, self.sets, self.room = begin.whole, begin.sets, begin.room()
         self.together = Together(begin.cluster, begin.waiting.records)
         self.leaving = self.state.leaving.copy()
@@ -407,9 +409,11 @@ class Forward:
         cpus = self.state.running.cpus[first : first + len(nodes)].tolist()
         licences = self.state.rows.licences[record]
         self.holders.append(Holder(key[0], key[1], waiting.place[record], partition.name, now, end, licences))
+        given = dict(zip(names, cpus, strict=True))
         self.jobs[key] = replace(
-            job, state="RUNNING", start=now, end=now + limit, nodes=names, cpus=sum(cpus), tasks=None,
-            cpus_on=dict(zip(names, cpus, strict=True)), partitions=(partition.name,), reason="",
+            job, state="RUNNING", start=now, end=now + limit, nodes=names,
+            cpus=counted_cpus(job, partition, self.cluster.settings, self._nodes, given), tasks=None,
+            cpus_on=given, partitions=(partition.name,), reason="",
         )  # fmt: skip
         heappush(self.ends, (end, key[0], FIRST_TASK if key[1] is None else key[1]))
         waiting.started(record, self.jobs[key], now)

@@ -61,6 +61,30 @@ def test_whole_nodes_have_all_of_their_cpus_and_gpus():
     assert given(job(6), replace(MAIN, whole_nodes=True)).amounts["cpu"] == 8
 
 
+THREADS = tuple(replace(node, cpus=8, cores=4, threads=2) for node in NODES)
+
+
+@pytest.mark.parametrize(
+    ("flags", "wanted", "counted"),
+    [
+        (("CR_CPU",), job(3), 3), (("CR_CPU_MEMORY",), job(2, tasks_per_core=1), 2), (("CR_CORE",), job(3), 4),
+        (("CR_SOCKET",), job(3), 4), (("CR_CPU",), job(3, exclusive=True), 16), (("CR_CPU",), job(1), 2),
+    ],
+)  # fmt: skip
+def test_of_whole_cores_only_the_requested_cpus_count_unless_cores_are_given_out(flags, wanted, counted):
+    # The last one is a job of a range of nodes, of which the requested CPUs are the least: a CPU of each core counts.
+    there = {"n1": 2, "n2": 2}
+    found = given(wanted, nodes=THREADS, chosen=there, selection_parameters=frozenset(flags))
+    assert (found.amounts["cpu"], found.amounts["billing"]) == (counted, counted)
+
+
+def test_an_exclusive_job_whose_tasks_have_a_core_each_gets_the_nodes_for_them():
+    flags = frozenset({"CR_CORE", "CR_ONE_TASK_PER_CORE"})
+    found = given(job(5, tasks_asked=5, exclusive=True), nodes=THREADS, selection_parameters=flags)
+    assert (found.amounts["node"], found.amounts["cpu"]) == (2, 16)
+    assert given(job(4, tasks_asked=4, exclusive=True), nodes=THREADS, selection_parameters=flags).amounts["node"] == 1
+
+
 def test_cores_are_given_whole_on_each_node():
     nodes = tuple(replace(node, cpus=8, cores=4, threads=2) for node in NODES)
     flags = frozenset({"CR_CORE_MEMORY"})

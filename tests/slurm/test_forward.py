@@ -8,8 +8,9 @@ from slurm_standing import NOW as THEN
 from slurm_standing import a_cluster, an_accounting
 
 from gas.slurm.accounting import Bounds
+from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
-from gas.slurm.forward import run_forward
+from gas.slurm.forward import Forward, run_forward
 from gas.slurm.settings import Settings
 from gas.slurm.starts import Known
 
@@ -29,6 +30,16 @@ def test_jobs_start_in_their_order_as_others_end():
     assert ran(made, {1: 100, 2: 50, 3: 10}) == [
         (1, 0, 100, "main"), (2, 100, 150, "main"), (3, 150, 160, "main"),
     ]  # fmt: skip
+
+
+def test_a_running_job_counts_the_cpus_that_it_requested_and_not_the_threads_of_its_cores():
+    made = cluster(job(1, 3))
+    made = replace(made, nodes=tuple(replace(node, cores=2, threads=2) for node in made.nodes))
+    for flags, counted in (("CR_CPU", 3), ("CR_CORE", 4)):
+        settings = replace(made.settings or Settings(), selection_parameters=frozenset({flags}))
+        forward = Forward(Beginning.of(replace(made, settings=settings), []), {1: 100})
+        forward.run(NOW + 50)
+        assert (forward.jobs[1, None].cpus, sum(forward.jobs[1, None].cpus_on.values())) == (counted, 4)
 
 
 def test_a_job_ends_at_its_limit_unless_it_is_known_to_end_sooner_or_later():
