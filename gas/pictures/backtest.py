@@ -1,7 +1,7 @@
-"""Predicted and recorded waits of the jobs of a log, and how many intervals held.
+"""Predicted and recorded waits of the jobs of a log, and the share of intervals that held.
 
-draw_backtest   into a file: waits, and 90% intervals in the course of the log
-backtest_svgs   for a report: these, the reliability diagram, and classes of jobs
+draw_backtest   into a file: waits, and 90% intervals over the time of the log
+backtest_svgs   for a report: the same, the reliability diagram, and classes of jobs
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _TICKS: Final = {1: "1 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36_000: "10 
 _METHOD: Final = "each predicted from what was known at its submission"
 _WAITS: Final = 60
 _ROLLING: Final = 200
-"""Number of predictions over which the share of intervals that held is computed."""
+"""Number of predictions in the moving average of intervals that held."""
 
 
 def draw_backtest(outcomes: Sequence[Outcome], path: str | Path, *, log: Log) -> None:
     """Draw predictions and outcomes into a PNG, SVG or PDF file.
 
-    On the left each job by its predicted and its recorded wait, both on logarithmic axes with waits under a second at
-    one second; on the right the share of 90% intervals that held, over the last 200 predictions or the last quarter as
-    many as there are, in the course of the log.
+    On the left each job by its predicted and its recorded wait, on logarithmic axes; waits under a second are drawn at
+    one second. On the right the share of 90% intervals that held, over the time of the log: the moving average over 200
+    predictions, or over a quarter of all if these are fewer.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _draw_waits(axes: Axes, outcomes: Sequence[Outcome]) -> None:
 
 def _draw_course(axes: Axes, outcomes: Sequence[Outcome]) -> None:
     inside = np.array([one.inside for one in outcomes], np.float64)
-    last = min(_ROLLING, max(1, len(inside) // 4))  # a line at all, however few there are
+    last = min(_ROLLING, max(1, len(inside) // 4))  # so that even few predictions give a line
     share = 100 * np.convolve(inside, np.ones(last) / last, mode="valid")
     days = np.array([one.submitted for one in outcomes], np.float64) / 86_400
     axes.axhspan(85, 95, color=FAINT, zorder=0)

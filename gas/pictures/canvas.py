@@ -1,6 +1,6 @@
 """Common parts of pictures of schedules: style, colours, names, and writing a figure to a file.
 
-As in `gas.pictures.plan`: matplotlib without pyplot, nothing global touched, and equal arguments give equal bytes.
+As in `gas.pictures.plan`: matplotlib without pyplot or global settings; equal arguments give equal bytes.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _OWN: tuple[tuple[str, Dashes], ...] = (
     ("#01665E", (0, (1, 1, 4, 1))),
     ("#C51B7D", (0, (1, 1.5))),
 )
-"""The same for policies of users, in the order of their appearance."""
+"""The same for users' policies, in the order of their appearance."""
 
 _AGAIN: tuple[Dashes, ...] = ((0, (1, 2.5)), (0, (8, 3)), (0, (3, 1, 1, 1, 1, 1)))
 """Dashes of further schedules of the same policy."""
@@ -111,9 +111,9 @@ SCHEDULE_STYLE = {
     "legend.frameon": False,
     "legend.fontsize": 9,
 }
-"""Settings of matplotlib under which pictures of schedules are drawn and written."""
+"""Settings of matplotlib to draw and write pictures of schedules."""
 
-_FOOT_WIDTH = 165  # characters of the footer that fit across the picture
+_FOOT_WIDTH = 165  # characters of the footer per line
 
 
 def check_finished(schedules: Sequence[Schedule]) -> None:
@@ -122,7 +122,7 @@ def check_finished(schedules: Sequence[Schedule]) -> None:
     Raises
     ------
     BadInput
-        One of them has not.
+        One of the simulations has not.
     """
     for one in schedules:
         one.finished()
@@ -140,7 +140,7 @@ def figure_svg(make: Callable[[], Figure]) -> bytes:
 
 def _laid_out(figure: Figure) -> Figure:
     fix_layout(figure)
-    # The layout solver varies in the last digits, and so would the names in an SVG.
+    # The layout solver varies in the last digits, and with them names in an SVG would.
     for ax in figure.axes:
         left, bottom, width, height = (round(float(part), 5) for part in ax.get_position().bounds)
         ax.set_position((left, bottom, width, height))
@@ -153,7 +153,7 @@ def drawn_into(axes: Sequence[Axes], panels: int) -> tuple[Figure, list[Axes]]:
     Raises
     ------
     BadInput
-        The number of axes differs from that of the panels.
+        The numbers of axes and panels differ.
     """
     if len(axes) != panels:
         raise BadInput(f"{len(axes)} axes for {panels} panels; give one for each, or none to create a figure")
@@ -162,9 +162,9 @@ def drawn_into(axes: Sequence[Axes], panels: int) -> tuple[Figure, list[Axes]]:
 
 
 def fix_layout(figure: Figure) -> None:
-    """Fix the positions that the layout of a figure computes, without drawing it.
+    """Fix the positions that the layout engine of a figure computes, without drawing it.
 
-    A figure that keeps a layout, if only the one named "none", is drawn once more by matplotlib when it is written.
+    If a figure keeps a layout engine, even "none", matplotlib draws it once more when it is written.
     """
     layout = figure.get_layout_engine()
     if layout is not None and figure.axes:
@@ -173,7 +173,7 @@ def fix_layout(figure: Figure) -> None:
 
 
 def picture_suffix(path: str | Path) -> str:
-    """Return the suffix of a picture's name in small letters; `BadInput` if it is none of `SUFFIXES`."""
+    """Return the suffix of a picture's name in lower case; `BadInput` if it is none of `SUFFIXES`."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise BadInput(f"{path}: the name of a picture must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
@@ -268,7 +268,7 @@ def policy_labels(schedules: Sequence[Schedule]) -> list[str]:
 
 
 class PolicyLine(NamedTuple):
-    """The line of a schedule, and of the equal ones; `over` is its order of drawing."""
+    """The line of a schedule, and of schedules equal to it; `over` is its order of drawing."""
 
     schedule: Schedule
     label: str
@@ -277,12 +277,12 @@ class PolicyLine(NamedTuple):
 
     @property
     def over(self) -> float:
-        """Dashes are drawn over solid lines: where these run together, both are seen."""
+        """Dashed lines are drawn over solid ones: where they coincide, both are visible."""
         return 2.2 if self.dashes[1] else 2.1
 
 
 def policy_lines(schedules: Sequence[Schedule]) -> list[PolicyLine]:
-    """Return the lines of schedules; equal ones, which would hide each other, are one: ``conservative = s3``."""
+    """Return the lines of schedules; equal schedules, which would hide each other, share one: ``conservative = s3``."""
     lines = zip(schedules, policy_styles(schedules), strict=True)
     labels = [one_line(label, 40) for label in policy_labels(schedules)]
     return [PolicyLine(one, label, *style) for (one, style), label in joined(list(lines), labels, _equal)]
@@ -294,7 +294,7 @@ def _equal(one: tuple[Schedule, Any], other: tuple[Schedule, Any]) -> bool:
 
 
 def joined(lines: Sequence[T], labels: Sequence[str], alike: Callable[[T, T], bool]) -> list[tuple[T, str]]:
-    """Return lines with their labels; of alike ones the first stands for all, and its label names them."""
+    """Return lines with their labels; of equal lines only the first is kept, with the labels of all."""
     found: list[tuple[T, str]] = []
     for line, label in zip(lines, labels, strict=True):
         place = next((i for i, (other, _) in enumerate(found) if alike(other, line)), None)
@@ -317,7 +317,7 @@ def policy_handles(schedules: Sequence[Schedule]) -> list[Artist]:
 
 
 def policy_styles(schedules: Sequence[Schedule]) -> list[tuple[str, Dashes]]:
-    """Return the colour and dashes of each schedule's line: those of its policy, independent of the other schedules.
+    """Return the colour and dashes of each schedule's line; they depend on its policy, not on the other schedules.
 
     Further schedules of the same policy have its colour and other dashes. The line of a single schedule is solid.
     """

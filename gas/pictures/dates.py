@@ -1,4 +1,4 @@
-"""Axes of dates: round instants in a log's own time zone, with labels.
+"""Date axes: round instants in a log's own time zone, with labels.
 
 calendar_ticks   positions of the ticks, in seconds of the log, and their labels
 date_axis        draws these ticks on a panel
@@ -23,7 +23,7 @@ _SECONDS = [s * unit for unit in (1, _MINUTE) for s in (1, 2, 5, 10, 15, 30)] + 
 _DAYS = [1, 2, 7, 14]
 _MONTHS = [1, 2, 3, 6]
 _MONTH = 30.44 * _DAY
-_EARLIEST, _LATEST = -(10**10), 2 * 10**11  # years 1653 to 8307: far from where dates end
+_EARLIEST, _LATEST = -(10**10), 2 * 10**11  # years 1653 to 8307: far from the limits of dates
 _NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 
@@ -31,7 +31,7 @@ class Tick(NamedTuple):
     """A tick on an axis of dates."""
 
     second: int
-    """Of the log."""
+    """Second of the log."""
     label: str
     """The label, possibly of two lines; the second contains the changed part: the date, or the year."""
 
@@ -45,7 +45,7 @@ def dated(epoch: Epoch) -> bool:
 
 
 def calendar_ticks(first: int, last: int, epoch: Epoch, most: int = 12) -> list[Tick]:
-    """Return round local instants from `first` to `last` (seconds of the log), about `most` at the finest."""
+    """Return about `most` round local instants from `first` to `last` (seconds of the log), or fewer."""
     length = max(last - first, 1)
     on_calendar = _on_calendar(first, last, epoch)
     step = next((s for s in (*_SECONDS, *(d * _DAY for d in _DAYS)) if length <= most * s), 0)
@@ -63,7 +63,7 @@ def calendar_ticks(first: int, last: int, epoch: Epoch, most: int = 12) -> list[
 
 
 def date_axis(ax: Axes, first: int, last: int, epoch: Epoch, *, labels: bool = True) -> None:
-    """Make a panel's x axis one of dates, from `first` to `last` in seconds of the log."""
+    """Make a panel's x axis a date axis, from `first` to `last` in seconds of the log."""
     ticks = calendar_ticks(first, last, epoch)
     ax.set_xlim(first, max(last, first + 1))
     ax.set_xticks([tick.second for tick in ticks], [tick.label for tick in ticks] if labels else [""] * len(ticks))
@@ -89,7 +89,7 @@ def _date(day: date) -> str:
 
 
 def _round_days(seconds: float) -> int:
-    """Return 1, 2 or 5 times a power of ten days, at least a given number of seconds."""
+    """Return 1, 2 or 5 times a power of ten days, at least the given number of seconds."""
     return next(d for k in range(20) for n in (1, 2, 5) if seconds <= (d := n * int(10**k) * _DAY))
 
 
@@ -119,7 +119,7 @@ def _clock_ticks(first: int, last: int, step: int, epoch: Epoch) -> list[Tick]:
         for second in range(low, min(high + 1, _DAY), step):
             local = datetime(day.year, day.month, day.day) + timedelta(seconds=second)
             at = _second(local, epoch)
-            # A clock that is put forward leaves some times of the day out.
+            # When clocks are set forward, some times of the day do not occur.
             if at is not None and first <= at <= last:
                 text = f"{local:%H:%M}" if step >= _MINUTE else f"{local:%H:%M:%S}"
                 found.append(Tick(at, text if day == before else f"{text}\n{_date(day)} {day.year}"))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["distribution_panels", "draw_distributions", "share_below"]
 
-_MOST_POINTS = 800  # of a curve
+_MOST_POINTS = 800  # per curve
 _DURATIONS = {
     1: "1s", 10: "10s", 60: "1m", 600: "10m", 3600: "1h", 6 * 3600: "6h", 86400: "1d", 7 * 86400: "7d",
     60 * 86400: "60d", 730 * 86400: "2y", 7300 * 86400: "20y",
@@ -49,12 +49,12 @@ def draw_distributions(schedules: Sequence[Schedule], path: str | Path, *, log: 
     Parameters
     ----------
     log
-        What the schedules are of; its acknowledgement is the picture's foot.
+        The log of the schedules; its acknowledgement is the picture's footer.
 
     Raises
     ------
     BadInput
-        No schedule, one of a simulation that stands before its end, or an unusable file name.
+        No schedule, a simulation that has not reached its end, or an unusable file name.
     Missing
         matplotlib is not installed.
     """
@@ -67,7 +67,7 @@ def draw_distributions(schedules: Sequence[Schedule], path: str | Path, *, log: 
 def share_below(values: NDArray[Any], most: int = _MOST_POINTS) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return points of the distribution function: increasing values, and the share of all values up to each.
 
-    These are all distinct values, or values at even shares; every point lies on the true curve.
+    These are all distinct values, or values at equal steps of the share; every point is on the exact curve.
     """
     found, counts = np.unique(values, return_counts=True)
     share = np.cumsum(counts) / max(len(values), 1)
@@ -97,7 +97,7 @@ def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> 
                 continue
             x, share = share_below(values)
             largest = max(largest, float(x[-1]))
-            # On a logarithmic axis a value of 0 lies beyond the left edge: the curve comes from there.
+            # On a logarithmic axis 0 is beyond the left edge, from where the curve starts.
             x = np.concatenate([[1e-3], np.maximum(x, 1e-3), [1e12]])
             share = np.concatenate([[0.0], share, [1.0]])
             look: dict[str, Any] = {"color": line.colour, "linestyle": line.dashes, "zorder": line.over}
@@ -119,7 +119,7 @@ def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> 
                 fontsize=8,
                 ha="right",
                 transform=ax.transAxes,
-                bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 1},  # curves may pass below
+                bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 1},  # curves may pass behind it
             )
     axes[0].set_ylabel("share of jobs")
 

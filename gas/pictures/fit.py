@@ -25,7 +25,7 @@ DASHES: Final = {"amdahl": (0, (5, 2)), "downey": "solid"}
 def draw_fit(report: FitReport, path: str | Path) -> None:
     """Write the picture of a fit as PNG, SVG or PDF, by the path's suffix; an existing file is replaced.
 
-    Processors and seconds are both on logarithmic axes. Bands hold 95% of the bootstrap's curves.
+    Processors and seconds are on logarithmic axes. Bands contain 95% of the bootstrap's curves.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def draw_fit(report: FitReport, path: str | Path) -> None:
         _draw(figure, report)
         return figure
 
-    # Matplotlib's own style, not the user's: sizes below are meant for it, and pictures are the same everywhere.
+    # Matplotlib's own style, not the user's: the sizes below fit it, and pictures are the same everywhere.
     write_picture(made, path, {"svg.hashsalt": "gas fit", "font.size": 10})
 
 
@@ -69,7 +69,7 @@ def _draw(figure: Figure, report: FitReport) -> None:
     axes.plot(n, ideal, color="0.55", linewidth=0.9, linestyle=(0, (1, 2)), label="time falling as 1/n")
     if shaded:
         axes.fill_between([], [], [], color="0.5", alpha=0.25, linewidth=0, label="95% of the bootstrap's curves")
-    # The 1/n line is a guide and may leave the picture; nothing else does.
+    # Only the 1/n line, a guide, may leave the picture.
     everything = np.concatenate(in_view)
     axes.set_ylim(everything.min() / 1.25, everything.max() * 1.25)
     _number(axes, counts.tolist())
@@ -91,7 +91,7 @@ def _described(fit: ModelFit) -> str:
 
 
 def _number(axes: Axes, counts: list[int]) -> None:
-    """Label the axes with plain numbers: processors where they were measured, if they do not crowd."""
+    """Label the axes with plain numbers: the measured processor counts, if there is room."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     span = np.log(counts[-1] / counts[0])

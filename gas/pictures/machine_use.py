@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_machine_use", "machine_use_panels", "whole_window"]
 
-_MOST_STEPS = 1500  # a panel with more steps is drawn ...
-_MOST_COLUMNS = 400  # ... as means over columns of a round length, at most so many
+_MOST_STEPS = 1500  # a panel with more steps shows ...
+_MOST_COLUMNS = 400  # ... means over columns of a round length, at most this many
 _COLUMNS = (60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400)
 
 
@@ -50,19 +50,19 @@ def draw_machine_use(
 ) -> None:
     """Draw free processors, queue length and queued work over time into a PNG, SVG or PDF file.
 
-    Long stretches of time are drawn as means over columns of a round length, which the panels name.
+    Long time ranges are drawn as means over columns of a round length, which the panels state.
 
     Parameters
     ----------
     log
-        What the schedules are of; its zone dates the axis, its acknowledgement is the picture's foot.
+        The log of the schedules; its zone dates the axis, its acknowledgement is the picture's footer.
     window
         First and last second of the log to show; None for all.
 
     Raises
     ------
     BadInput
-        No schedule, one of a simulation that stands before its end, an empty window, or an unusable file name.
+        No schedule, a simulation that has not reached its end, an empty window, or an unusable file name.
     Missing
         matplotlib is not installed.
     """
@@ -74,7 +74,7 @@ def draw_machine_use(
 
 
 def whole_window(schedules: Sequence[Schedule]) -> tuple[int, int]:
-    """Return from the first submission to the last finish under any of the schedules."""
+    """Return the span from the first submission to the last finish under any of the schedules."""
     spans = [span(one) for one in schedules]
     first, last = min(begin for begin, _ in spans), max(end for _, end in spans)
     return first, max(last, first + 1)

@@ -5,8 +5,8 @@
     plan_figure, availability_figure   the same pictures as figures, or drawn into axes
     selection           the candidates to draw if there are many
 
-matplotlib is imported by what draws, and used without pyplot, so that nothing global is touched. Equal arguments give
-equal bytes: no dates, no random names, no user's matplotlibrc.
+The drawing functions import matplotlib, without pyplot and without global settings. Equal arguments give equal bytes:
+no dates, no random names, no user's matplotlibrc.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ __all__ = [
 ]
 
 MOST_DRAWN = 30
-"""A panel with more candidates shows a selection."""
+"""Number of candidates above which a panel shows a selection."""
 
-_APART = 0.07  # corners of selected rectangles, in parts of the panel's width or height
-_LEAST_HEIGHT = 0.008  # of a panel, so that a best candidate of few processors is seen
-_MOST_STEPS = 1000  # a panel with more frames is drawn ...
-_COLUMNS = 600  # ... in this many columns, each as high as the number free throughout it
-_HEADROOM = 1.2  # of the machine's height; the label of the best candidate stands above the machine
+_APART = 0.07  # distance of corners of selected rectangles, as a share of the panel's width or height
+_LEAST_HEIGHT = 0.008  # of a panel, so that a best candidate of few processors is visible
+_MOST_STEPS = 1000  # a panel with more frames shows ...
+_COLUMNS = 600  # ... this many columns, each as high as the number free throughout it
+_HEADROOM = 1.2  # of the machine's height; the label of the best candidate is above the machine
 
 # Okabe and Ito's palette, distinct with any colour vision.
 _BLUE, _SKY, _ORANGE, _SAND = "#0072B2", "#CFE6F5", "#E69F00", "#FBE8C2"
@@ -69,9 +69,9 @@ class _Panel(NamedTuple):
     candidates: Sequence[Candidate]
     best: Candidate | None
     by_nodes: bool
-    """Whether planning used more than the counts shown, so that a start may be later than they suggest."""
+    """Whether planning used more than the shown counts, so that a start may be later than they suggest."""
     starts: Mapping[Candidate, tuple[int, int, int]]
-    """For predicted candidates, the interval of their starts, and the mean."""
+    """For predicted candidates, the interval of their starts, and the mean start."""
 
 
 class _Curve(NamedTuple):
@@ -93,25 +93,25 @@ def draw_plan(
 ) -> None:
     """Draw a plan into a PNG, SVG or PDF file.
 
-    One panel a scheduler, in the order of `availabilities`, on one time axis (`readable_horizon`). Candidates are
-    rectangles from start to finish, as high as their processors, dotted on until the end of their walltime; the best
-    one is filled, and the rest of its walltime hatched. A panel that does not show all of its candidates (see
-    `selection`) says so. So does the legend where there are too many frames to distinguish: then the curve is what
-    stays free throughout each small span.
+    One panel per scheduler, in the order of `availabilities`, on one time axis (`readable_horizon`). Candidates are
+    rectangles from start to finish, as high as their processors, continued by dots to the end of their walltime; the
+    best one is filled, and the rest of its walltime hatched. A panel that does not show all of its candidates (see
+    `selection`) says so. The legend says so if there are too many frames to distinguish: then the curve shows the
+    processors that stay free throughout each small span.
 
     Parameters
     ----------
     availabilities
         The lists of the plan; for lists with node identity, the counts are drawn.
     title
-        None for the application's name.
+        None for the name of the application.
     starts
         For predicted candidates: earliest, mean and latest likely start, drawn as a bar with a point at the height of
-        their processors; that of the best one has another colour and the label. The rectangles stay at the planned
+        their processors; the bar of the best one has another colour and the label. The rectangles stay at the planned
         starts.
     parts
-        The best requests if several start together (`gas.coallocation`): each is the best of its panel, instead of the
-        plan's own.
+        The best requests if several start together (`gas.coallocation`): each replaces the plan's best candidate in its
+        panel.
 
     Raises
     ------
@@ -187,9 +187,9 @@ def availability_figure(
 def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int, span: int) -> list[Candidate]:
     """Return the candidates of one scheduler to draw in a panel of `span` seconds from `now`.
 
-    These are the candidates that start within it, up to `MOST_DRAWN`. If there are more, a readable part: the best one
-    and, of those that also finish within it, the Pareto front (no other finishes as soon on as few processors), thinned
-    until the upper right corners of the rectangles stand apart.
+    These are the candidates that start within the span, up to `MOST_DRAWN`. If there are more, a readable part: the
+    best one and, of those that also finish within it, the Pareto front (no other finishes as soon on as few
+    processors), thinned until the upper right corners of the rectangles are apart.
     """
     candidates = [c for c in candidates if c.start - now < span]
     if len(candidates) <= MOST_DRAWN:
@@ -210,7 +210,7 @@ def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int,
 
 
 def _figure(panels: Sequence[_Panel], now: int, span: int, title: str, given: Sequence[Axes] | None = None) -> Figure:
-    """Draw panels into a new figure, or into given axes: then without title and footer."""
+    """Draw panels into a new figure, or into given axes, without title and footer."""
     figure, axes = _own_figure(len(panels)) if given is None else drawn_into(given, len(panels))
     if title and given is None:
         figure.suptitle(one_line(title, 75), x=0.012, ha="left", fontsize=13, fontweight="bold", parse_math=False)
@@ -316,7 +316,7 @@ def _draw_starts(ax: Axes, processors: int, starts: Sequence[int], *, best: bool
     """Draw the interval of a likely start, and the mean."""
     low, mean, high = starts
     look = _LIKELY_BEST if best else _LIKELY
-    above = 0.5 if best else 0.0  # other bars must not hide it
+    above = 0.5 if best else 0.0  # no other bar may hide it
     width, size = look["lw"], look["ms"]
     ax.plot(
         [low, high], [processors, processors], color="white", lw=width + 2.2, solid_capstyle="butt", zorder=6 + above
@@ -329,7 +329,7 @@ def _draw_starts(ax: Axes, processors: int, starts: Sequence[int], *, best: bool
 
 
 def _head(ax: Axes, panel: _Panel, drawn: int) -> None:
-    """Write above the panel the scheduler's name, and how many of its candidates are shown."""
+    """Write the scheduler's name above the panel, and how many of its candidates are shown."""
     a = panel.availability
     ax.set_title(
         f"{one_line(a.scheduler, 40)}: {processors_text(a.processors)}, starts are {a.kind}s"
@@ -378,7 +378,7 @@ def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: 
         )
         size = text.get_window_extent()
         places = [(x - 3 - size.width, y - 3 - size.height), (x + 3, y - 3 - size.height), (x - size.width, y + 3)]
-        if size.width + 6 > x - left:  # too narrow to stand inside
+        if size.width + 6 > x - left:  # the label does not fit inside
             places = places[1:]
         for px, py in places:
             place = size.translated(px - size.x0, py - size.y0)

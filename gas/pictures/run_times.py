@@ -23,7 +23,7 @@ __all__ = ["CLASSES", "Distribution", "distributions", "draw_run_times"]
 CLASSES: Final = ((1, 1), (2, 4), (5, 16), (17, 64), (65, None))
 """The first and the last size of each class, in processors; None is open."""
 
-# Okabe and Ito's palette, which keeps apart for every kind of colour vision, from small jobs to large ones.
+# Okabe and Ito's palette, distinct with any colour vision, from small jobs to large ones.
 _LINES: Final[tuple[tuple[str, tuple[float, tuple[float, ...]]], ...]] = (
     ("#E69F00", (0, ())),
     ("#56B4E9", (0, (6, 1.5))),
@@ -33,9 +33,9 @@ _LINES: Final[tuple[tuple[str, tuple[float, tuple[float, ...]]], ...]] = (
     ("#CC79A7", (0, ())),
     ("#222222", (0, (6, 1.5))),
 )
-_POINTS = 400  # of a curve; more cannot be seen
+_POINTS = 400  # per curve; more would not be visible
 _PER_ROW = 3
-_FEWEST = 30  # jobs of a class that is drawn
+_FEWEST = 30  # jobs in a class that is drawn
 _TICKS: Final = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36000: "10 h", 360000: "100 h"}
 
 
@@ -45,7 +45,7 @@ class Distribution(NamedTuple):
     first: int
     """The class's smallest size, in processors."""
     last: int | None
-    """Its largest; None if there is no bound."""
+    """The largest size; None if there is no bound."""
     share: float
     """Share of the log's jobs in this class."""
     run_times: NDArray[np.int64]
@@ -91,9 +91,9 @@ def draw_run_times(
 ) -> None:
     """Draw the cumulative distributions of run times by size into a PNG, SVG or PDF file, a panel for each log.
 
-    Run times are on a logarithmic axis, those of 0 s at 1 s. Legends say which share of the jobs each class has;
-    classes of fewer than 30 jobs are named but not drawn. Contributors of logs are thanked below (as in Fig. 6 of
-    Mu'alem & Feitelson 2001, which this follows).
+    Run times are on a logarithmic axis; 0 s is drawn at 1 s. Legends state the share of jobs in each class; classes of
+    fewer than 30 jobs are named but not drawn. The footer thanks the contributors of logs. (The picture follows Fig. 6
+    of Mu'alem & Feitelson 2001.)
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _draw(ax: Axes, panel: list[Distribution], name: str, *, labelled: bool) -> 
         label = f"{one.label} ({_percent(one.share)}{', too few' if 0 < one.run_times.size < _FEWEST else ''})"
         ax.plot(seconds, shares, color=colour, linestyle=dashes, linewidth=1.6, label=label, drawstyle="steps-post")
     ax.set_title(name, loc="left", fontweight="bold", parse_math=False)
-    below = ScaledTranslation(0, (-34 if labelled else -6) / 72, ax.figure.dpi_scale_trans)  # ticks, and what they are
+    below = ScaledTranslation(0, (-34 if labelled else -6) / 72, ax.figure.dpi_scale_trans)  # ticks and axis label
     ax.legend(
         title="processors (share of jobs)",
         loc="upper center",
@@ -178,7 +178,7 @@ def _draw(ax: Axes, panel: list[Distribution], name: str, *, labelled: bool) -> 
 
 
 def _curve(run_times: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the distinct run times, at least 1 s and only as many as are visible, and the share of jobs up to each."""
+    """Return distinct run times, at least 1 s and only as many as are visible, with the share of jobs up to each."""
     seconds, counts = np.unique(np.maximum(run_times, 1), return_counts=True)
     shares = np.cumsum(counts) / run_times.size
     if seconds.size > _POINTS:
@@ -211,7 +211,7 @@ def _percent(share: float) -> str:
 
 
 def _thanks(names: Sequence[str], logs: Sequence[Log]) -> str:
-    """Return the acknowledgements, with the panels that need each."""
+    """Return the acknowledgements, each with its panels."""
     panels: dict[str, list[str]] = {}
     for name, log in zip(names, logs, strict=True):
         people = "; ".join(" ".join(text.split()) for text in log.acknowledgements)

@@ -4,7 +4,7 @@
     gantt_panel   draw one of them on a panel
     gantt_users   the users whose jobs have their own colours
 
-Which processors a job ran on is `gas.simulation.allocation`'s answer; a simulated schedule says only how many.
+`gas.simulation.allocation` chooses the processors of each job; a simulated schedule has only their number.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ MOST_CHARTS = 4
 """Largest number of schedules that are drawn one below the other."""
 
 _USER_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")  # Okabe and Ito
-_OTHERS = ("#D2D2D2", "#BDBDBD", "#C9C4BC")  # neighbours of the same shade are rare enough
-_PLAIN = ("#9ECAE1", "#C6DBEF", "#6BAED6", "#DEEBF7", "#85B8DA")  # where no user is known
+_OTHERS = ("#D2D2D2", "#BDBDBD", "#C9C4BC")  # neighbours rarely have the same shade
+_PLAIN = ("#9ECAE1", "#C6DBEF", "#6BAED6", "#DEEBF7", "#85B8DA")  # if no user is known
 _RESERVED = "#F4F4F4"
 
 _DAY = 86400
-_AS_VECTORS = 4000  # more rectangles than these are put into an SVG or PDF as an image
+_AS_VECTORS = 4000  # a picture with more rectangles contains them as an image in SVG and PDF
 
 
 class _Boxes(NamedTuple):
-    """Rectangles in a window, one for each block of processors of a job."""
+    """Rectangles in a window, one per block of processors of a job."""
 
     left: NDArray[np.float64]
     right: NDArray[np.float64]
@@ -71,21 +71,21 @@ def draw_gantt(
 ) -> None:
     """Draw schedules of one log, one below the other, into a PNG, SVG or PDF file.
 
-    Rectangles are jobs; those of the users who take most of the machine in the window have colours, a dark left edge
+    Rectangles are jobs. The users with the largest share of the machine in the window have colours; a dark left edge
     marks a job that started while an earlier one waited. Marks above the machine are submissions.
 
     Parameters
     ----------
     log
-        What the schedules are of; its zone dates the axis, its acknowledgement is the picture's foot.
+        The log of the schedules; its zone dates the axis, its acknowledgement is the picture's footer.
     window
         First and last second of the log to show; None for `queue_window`.
 
     Raises
     ------
     BadInput
-        No schedule or more than `MOST_CHARTS`, one of a simulation that stands before its end, an empty window, an
-        unusable file name, or a schedule that holds more processors than there are.
+        No schedule or more than `MOST_CHARTS`, a simulation that has not reached its end, an empty window, an unusable
+        file name, or a schedule that uses more processors than the machine has.
     Missing
         matplotlib is not installed.
     """
@@ -123,7 +123,7 @@ def queue_window(schedule: Schedule, length: int = 7 * _DAY) -> tuple[int, int]:
 def gantt_users(schedules: Sequence[Schedule], window: tuple[int, int]) -> list[int]:
     """Return the users with the most processor-seconds in the window under the first schedule, at most seven.
 
-    None if no user is known or there is only one.
+    Empty if no user is known or there is only one.
     """
     jobs, ran = schedules[0].jobs, schedules[0].started
     held = np.minimum(schedules[0].end, window[1]) - np.maximum(schedules[0].start, window[0])
@@ -137,7 +137,7 @@ def gantt_users(schedules: Sequence[Schedule], window: tuple[int, int]) -> list[
 def gantt_panel(
     ax: Axes, schedule: Schedule, window: tuple[int, int], users: Sequence[int], epoch: Epoch, *, labels: bool = True
 ) -> None:
-    """Draw a window of a schedule on a panel; users as of `gantt_users`, `labels` for the dates on the axis."""
+    """Draw a window of a schedule on a panel; users from `gantt_users`, `labels` for the dates on the axis."""
     from matplotlib.collections import PolyCollection
 
     jobs = schedule.jobs
@@ -251,7 +251,7 @@ def _boxes(schedule: Schedule, window: tuple[int, int]) -> _Boxes:
 
 
 def _rectangles(boxes: _Boxes, chosen: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
-    """Return the corners of some of the boxes."""
+    """Return the corners of the chosen boxes."""
     left, right, bottom, top = (np.asarray(column, dtype=np.float64)[chosen] for column in boxes[:4])
     x = np.stack([left, right, right, left], axis=1)
     y = np.stack([bottom, bottom, top, top], axis=1)
@@ -260,7 +260,7 @@ def _rectangles(boxes: _Boxes, chosen: NDArray[np.bool_]) -> list[NDArray[np.flo
 
 def _colours(schedule: Schedule, users: Sequence[int], row: NDArray[np.int64]) -> NDArray[np.str_]:
     others = np.array(_OTHERS)
-    if not users:  # colours only distinguish neighbours
+    if not users:  # then colours only distinguish neighbours
         others = np.array(_PLAIN)
     colours: NDArray[np.str_] = others[row % len(others)]
     user = schedule.jobs.user[row]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_CHARTS", "draw_simulation"]
 
 MOST_CHARTS = 7
-"""Only this number of schedules, the first ones, get a Gantt chart; the picture names the others."""
+"""Number of schedules that get a Gantt chart, the first ones; the picture names the others."""
 
 
 def draw_simulation(
@@ -45,25 +45,25 @@ def draw_simulation(
 ) -> None:
     """Draw schedules of one log into a PNG, SVG or PDF file.
 
-    From the top: Gantt charts of a window, one for each of the first `MOST_CHARTS` schedules; free processors, queue
-    and queued work over time, and the distributions of wait, response and bounded slowdown, all schedules together.
+    From the top: Gantt charts of a window for each of the first `MOST_CHARTS` schedules; free processors, queue and
+    queued work over time, and the distributions of wait, response and bounded slowdown, with all schedules together.
 
     Parameters
     ----------
     log
-        What the schedules are of; its zone dates the axes, its acknowledgement is the picture's foot.
+        The log of the schedules; its zone dates the axes, its acknowledgement is the picture's footer.
     window
-        First and last second of the log to show over time. None: the Gantt charts show the week in which most work
-        was queued under the first schedule, the machine is shown from the first submission to the last finish.
+        First and last second of the log to show over time. None: Gantt charts show the week with the most queued work
+        under the first schedule, the other panels the time from the first submission to the last finish.
     beside
-        Schedules in pictures that this one is to be laid beside: stretches of time and colours of users are chosen as
-        for one picture of all these.
+        Schedules in other pictures to compare with this one: time ranges and users' colours are chosen as for one
+        picture of all schedules.
 
     Raises
     ------
     BadInput
-        No schedule, one of a simulation that stands before its end, schedules of different jobs, an empty window, an
-        unusable file name, or a schedule that holds more processors than there are.
+        No schedule, a simulation that has not reached its end, schedules of different jobs, an empty window, an
+        unusable file name, or a schedule that uses more processors than the machine has.
     Missing
         matplotlib is not installed.
     """
@@ -91,7 +91,7 @@ def _figure(
     heights = [chart * len(charts) + 0.8 + 4.4, 2.5]
     figure = Figure(figsize=(11, sum(heights) + 1.1), layout="constrained", facecolor="white")
     grid = figure.add_gridspec(2, 1, height_ratios=heights)
-    # Charts and curves are one column of panels, so that their left edges are one line.
+    # Charts and curves are panels of one column, so that their left edges are aligned.
     rows = [chart] * len(charts) + [4.4 / 3] * 3
     panels: list[Axes] = list(grid[0].subgridspec(len(rows), 1, height_ratios=rows).subplots(squeeze=False)[:, 0])
     add_heading(figure, log, schedules)

@@ -6,7 +6,7 @@
     time_ticks, tick_text  round time steps and their labels
     request_text           a candidate in words (processors_text: 1 processor, 2 processors)
 
-All but the first serve `gas.pictures.plan` too, so that both kinds of picture show the same stretch of time.
+All but the first serve `gas.pictures.plan` too, so that both kinds of picture show the same range of time.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ __all__ = [
 ]
 
 NARROWEST = 20
-"""The least width of a picture: the axis of the largest machine takes 11 columns of it."""
+"""The smallest width of a picture: the axis of the largest machine takes 11 columns of it."""
 
 LOWEST = 2
-"""The least height of a picture."""
+"""The smallest height of a picture."""
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
-_IDLE_HORIZON = _HOUR  # nothing changes and nothing is planned: any stretch of time shows that
+_IDLE_HORIZON = _HOUR  # without changes and plans, any range of time will do
 
 _MOST_TICKS = 12
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _SHADE = "▒"
-_ASCII_EIGHTHS = " ...:::::"  # rounded: a dot is less than half a character
+_ASCII_EIGHTHS = " ...:::::"  # rounded: a dot is lower than half a character
 _ASCII_SHADE = "#"
 
-# Cyan and yellow stay apart for every kind of colour vision, on dark and on light terminals.
+# Cyan and yellow are distinct with any colour vision, on dark and on light terminals.
 _FREE, _BEST, _BEST_ON_FREE = "36", "33", "33;46"
 
 Cell = tuple[str, str]  # one character, and its SGR code ("" for the terminal's own colour)
@@ -71,9 +71,9 @@ def availability_picture(
 ) -> str:
     """Return a picture of free processors in ``height + 3`` lines, none wider than `width`.
 
-    The height of a column is the smallest number of free processors during its time; heights are rounded down to
-    an eighth of a line, but one free processor is seen. The best candidate is a rectangle from its start to its
-    finish, at least one column wide, as high as its processors; it stands on the axis, where the free ones are.
+    The height of a column is the smallest number of free processors during its time; heights are rounded down to an
+    eighth of a line, but even one free processor is visible. The best candidate is a rectangle from its start to its
+    finish, at least one column wide, as high as its processors, drawn from the axis up over the free processors.
 
     Parameters
     ----------
@@ -88,17 +88,17 @@ def availability_picture(
     horizon
         Seconds from the list's instant to show; None for `readable_horizon`.
     candidates
-        All candidates of the planner, which only affect the default horizon. Candidates of other
-        schedulers (also a best one) are ignored.
+        All candidates of the planner; they affect only the default horizon. Candidates of other schedulers (also the
+        best one) are ignored.
     called
-        The name of the best candidate in the legend.
+        Name of the best candidate in the legend.
     ascii
         Whether to use only ASCII characters.
 
     Raises
     ------
     BadInput
-        Width, height or horizon too small.
+        Width, height or horizon is too small.
     """
     if width < NARROWEST:
         raise BadInput(f"width {width}: a picture needs at least {NARROWEST} columns")
@@ -145,11 +145,11 @@ def readable_horizon(
 ) -> int:
     """Return the number of seconds from `now` that are worth showing.
 
-    Everything is: the last change of every list and the finish of every candidate. But when that takes more than
-    twice the time of what matters most, only the latter is shown: the best candidate, those that finish within three
-    times its turn-around time, and the lists until their machines are for good within 5% of what they end with,
-    though no longer than six times that turn-around time, so that the best candidate does not shrink to a line.
-    Either way a tenth is added.
+    Usually everything is shown: the last change of every list and the finish of every candidate. If that takes more
+    than twice the time of the most important parts, only these are shown: the best candidate, those that finish within
+    three times its turn-around time, and the lists until at least 95% of their last number of processors stays free, but
+    at most six times that turn-around time, so that the best candidate does not shrink to a line. Either way a tenth
+    is added.
     """
     last_change, settled = 0, 0
     for one in lists:
@@ -169,7 +169,7 @@ def readable_horizon(
 
 
 def least_free(availability: AvailabilityList, now: int, span: int, columns: int) -> NDArray[np.int64]:
-    """Return the processors that stay free throughout each of a number of equal parts of ``[now, now + span)``.
+    """Return the processors that stay free throughout each of `columns` equal parts of ``[now, now + span)``.
 
     `now` is not before the list's own instant. The edges of the parts need not be whole seconds.
     """
@@ -179,13 +179,13 @@ def least_free(availability: AvailabilityList, now: int, span: int, columns: int
     first = np.searchsorted(starts, begins, "right") - 1
     behind = np.searchsorted(starts, ends, "left")
     bounds = np.column_stack([first, behind]).ravel()
-    padded = np.append(availability.free, availability.free[-1])  # reduceat refuses a bound behind the end
+    padded = np.append(availability.free, availability.free[-1])  # reduceat does not accept an index behind the end
     least: NDArray[np.int64] = np.minimum.reduceat(padded, bounds)[::2]
     return least
 
 
 def time_ticks(span: int, most: int) -> list[int]:
-    """Return at most `most` instants in ``[0, span)``, from 0 on in the smallest suitable round step."""
+    """Return at most `most` instants in ``[0, span)``, from 0 on, in the smallest suitable round step."""
     for step in _steps():
         if -(-span // step) <= most:
             return list(range(0, span, step))
@@ -217,7 +217,7 @@ def processors_text(count: int) -> str:
 
 
 def _steps() -> Iterator[int]:
-    """Yield round steps in seconds, ascending and without end."""
+    """Yield round steps in seconds, ascending, without end."""
     yield from (1, 2, 5, 10, 15, 30)
     yield from (m * _MINUTE for m in (1, 2, 5, 10, 15, 30))
     yield from (h * _HOUR for h in (1, 2, 3, 6, 12))
@@ -245,13 +245,13 @@ def _cell(free: int, best: int, row: int, colour: bool, ascii: bool) -> Cell:
     free = min(max(free, 0), 8)
     if colour and not ascii and best > 0:
         return _EIGHTHS[min(best, 8)], _BEST_ON_FREE if best < 8 == free else _BEST
-    if best >= 4 or (best > 0 and row == 0):  # one character, one meaning: the best is rounded to whole ones
+    if best >= 4 or (best > 0 and row == 0):  # the best candidate is rounded: one meaning per character
         return _ASCII_SHADE if ascii else _SHADE, _BEST
     return (_ASCII_EIGHTHS if ascii else _EIGHTHS)[free], _FREE if free else ""
 
 
 def _text(cells: Iterable[Cell], colour: bool) -> str:
-    """Return the characters, with one colour code per run of equal colour, without trailing blanks."""
+    """Return the characters without trailing blanks, with one colour code per run of the same colour."""
     text = ""
     for code, run in groupby(cells, key=lambda cell: cell[1]):
         characters = "".join(character for character, _ in run)

@@ -1,7 +1,7 @@
 """The program of a Python function's job, ``python -m gas.workflows.call``: makes one call and writes its outcome.
 
-``GAS_CALL`` names the folder of both. The outcome is written atomically, and the job fails if the function does. An
-argument that is a placeholder, ``"{processors}"``, becomes the chosen number.
+``GAS_CALL`` names the folder of the call and its outcome. The outcome is written atomically, and the job fails if the
+function does. An argument that is a placeholder, ``"{processors}"``, becomes the chosen number.
 """
 
 from __future__ import annotations

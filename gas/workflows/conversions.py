@@ -1,8 +1,8 @@
 """A request as arguments of other programs: sbatch, PSI/J, submitit, dask-jobqueue, Snakemake and Parsl.
 
-Every conversion takes what the planner found (a `Candidate`) or what a scheduler is asked for (a `Request`), and what
-is to run. Processors are kept: where the other side counts in nodes or in workers' jobs, these hold at least as many.
-Walltimes are kept to the second where the other side counts seconds, and rounded up to whole minutes where it counts
+Every conversion takes a result of the planner (a `Candidate`) or a request to a scheduler (a `Request`), and the job to
+run. Processors are kept: if the other program counts in nodes or in workers' jobs, these hold at least as many.
+Walltimes are kept to the second if the other program counts seconds, and rounded up to whole minutes if it counts
 minutes; never down. The job finds its size in ``GAS_PROCESSORS`` and ``GAS_WALLTIME``.
 """
 
@@ -65,9 +65,9 @@ def sbatch_arguments(
     Parameters
     ----------
     job
-        Its command becomes ``--wrap``; without one, a script's name may follow the arguments.
+        Its command becomes ``--wrap``; without a command, a script's name may follow the arguments.
     unit
-        What a processor is there: a task (``--ntasks``), a CPU of one task (``--cpus-per-task``) or a node.
+        Slurm's unit for a processor: a task (``--ntasks``), a CPU of one task (``--cpus-per-task``) or a node.
     parsable
         Let sbatch print only the number of the job.
     """
@@ -78,7 +78,7 @@ def sbatch_arguments(
     arguments += [one.format(request.processors) for one in size[unit]]
     arguments.append(f"--time={_days(request.walltime)}")
     if isinstance(request, Request) and request.not_before is not None:
-        # sbatch reads local time, and to the second
+        # sbatch reads local time without fractions
         arguments.append(f"--begin={datetime.fromtimestamp(request.not_before).isoformat()}")
     if job is not None:
         job = job.sized(request.processors, request.walltime)
@@ -107,7 +107,7 @@ def psij_job_spec(
     threads
         One process with this many cores, instead of this many processes.
     shape
-        Its tasks, nodes and GPUs, where the request is more than a number of processors; the job is filled in already.
+        Tasks, nodes and GPUs if the request is more than a number of processors; the job has no placeholders then.
 
     Raises
     ------
@@ -163,11 +163,11 @@ def dask_jobs(
     Parameters
     ----------
     memory
-        Of one job, as dask-jobqueue reads it: "16 GB". No plan knows it; dask-jobqueue needs it here or in its own
-        configuration.
+        Memory of one job in dask-jobqueue's format: "16 GB". A plan does not contain it; dask-jobqueue needs it here
+        or in its own configuration.
     cores
-        Most cores of one job, usually those of a node; by default the whole request is one job. Gas uses the fewest
-        jobs that hold all processors, and the fewest cores in each.
+        Largest number of cores of one job, usually those of a node; by default the whole request is one job. Gas uses
+        the fewest jobs that hold all processors, and the fewest cores in each.
     processes
         Workers per job; dask-jobqueue's default is about the square root of its cores.
     system
@@ -195,8 +195,8 @@ def dask_jobs(
 def snakemake_resources(request: Sized, *, threads: bool = False) -> dict[str, int]:
     """Return the ``resources`` of a Snakemake rule.
 
-    ``tasks``, ``cpus_per_task`` and ``runtime`` (minutes) are the standard ones; ``gas_processors`` and
-    ``gas_walltime`` (seconds) are read by Gas's own submit command.
+    ``tasks``, ``cpus_per_task`` and ``runtime`` (minutes) are the standard ones; Gas's own submit command reads
+    ``gas_processors`` and ``gas_walltime`` (seconds).
 
     Parameters
     ----------
@@ -225,8 +225,8 @@ def parsl_arguments(
     Parameters
     ----------
     cores_per_node
-        Most cores of one node; by default the request is on one node. The block uses the fewest nodes that hold all
-        processors, and the fewest cores of each.
+        Largest number of cores of one node; by default the request is on one node. The block uses the fewest nodes that
+        hold all processors, and the fewest cores of each.
     provider
         The provider; "local" has neither a walltime nor cores.
     """
@@ -252,8 +252,8 @@ def converted(
     """Return the best request of a plan in the form of another program, for printing.
 
     ``sbatch`` is a command line, the others are JSON objects: ``psij`` a JobSpec that PSI/J's serializer reads,
-    ``submitit`` what its ``update_parameters`` takes, ``dask`` with ``arguments`` and ``jobs``, ``snakemake`` and
-    ``parsl`` keyword arguments.
+    ``submitit`` the parameters of its ``update_parameters``, ``dask`` an object with ``arguments`` and ``jobs``,
+    ``snakemake`` and ``parsl`` keyword arguments.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def converted(
     Infeasible
         The plan has no possible request.
     Missing
-        ``psij``: it is not installed.
+        psij-python is not installed (for ``psij``).
     """
     best = found.best
     if best is None:
@@ -295,7 +295,7 @@ def converted(
 
 
 def _shaped(request: Sized, form: Form, job: JobDescription, shape: shapes.JobShape) -> str | dict[str, Any]:
-    """Return a request that is more than a number of processors; the job is filled in already."""
+    """Convert a request that is more than a number of processors; the job has no placeholders any more."""
     if form == "psij":
         return _psij_json(request, job, shape)
     if form == "snakemake":
@@ -312,7 +312,7 @@ def _shaped(request: Sized, form: Form, job: JobDescription, shape: shapes.JobSh
 
 
 def _wrapped(job: JobDescription) -> list[str]:
-    """Return the options of sbatch that say where and what to run."""
+    """Return sbatch's options for the place and the command of a job."""
     words = [] if job.directory is None else [f"--chdir={job.directory}"]
     if job.command:
         settings = [f"{name}={value}" for name, value in job.environment.items()]
@@ -321,17 +321,17 @@ def _wrapped(job: JobDescription) -> list[str]:
 
 
 def _psij_json(request: Sized, job: JobDescription, shape: shapes.JobShape | None = None) -> dict[str, Any]:
-    """Return a JobSpec as JSON; a launcher on each node is started by srun.
+    """Return a JobSpec as JSON; srun starts a launcher on each node.
 
-    PSI/J 0.9 reads the fields of its resources back, and not the numbers of nodes and processes that follow from them,
-    which its scripts have: for Slurm these stand among the attributes too, which come after them.
+    PSI/J 0.9 reads the fields of its resources back, but not the numbers of nodes and processes derived from them,
+    which its scripts contain. For Slurm these are also among the attributes, which follow them in a script.
     """
     per_node = shape is not None and shape.tasks_per_node == 1
     spec = psij_job_spec(request, job, shape=shape, launcher="srun" if per_node else None)
     from psij.serialize import JSONSerializer
 
     wire: dict[str, Any] = json.loads(JSONSerializer().dumps(spec))
-    # PSI/J 0.9 writes "90061.0 s", of which it reads back "0 s"
+    # PSI/J 0.9 writes "90061.0 s", and reads this back as "0 s"
     attributes = {**wire.get("attributes", {}), "duration": _clock(request.walltime)}
     if shape is not None and shape.tasks > 1:
         attributes["custom_attributes"] = {
@@ -345,12 +345,12 @@ def _psij_json(request: Sized, job: JobDescription, shape: shapes.JobShape | Non
 
 
 def _prologue(request: Sized, job: JobDescription) -> list[str]:
-    """Return the lines of a shell that make a job's surroundings."""
+    """Return shell commands that set the directory and environment of a job."""
     return _lines(job.sized(request.processors, request.walltime))
 
 
 def _lines(job: JobDescription) -> list[str]:
-    """Return the lines of a shell for a job that is filled in already."""
+    """Return the shell commands of a job without placeholders."""
     lines = [f"export {name}={shlex.quote(value)}" for name, value in job.environment.items()]
     return lines if job.directory is None else [f"cd {shlex.quote(job.directory)}", *lines]
 
@@ -360,19 +360,19 @@ def _whole_minutes(seconds: int) -> int:
 
 
 def _days(seconds: int) -> str:
-    """Return D-HH:MM:SS in whole minutes, in which Slurm counts."""
+    """Return D-HH:MM:SS in whole minutes, as Slurm counts minutes."""
     minutes = _whole_minutes(seconds)
     return f"{minutes // 1440}-{minutes // 60 % 24:02}:{minutes % 60:02}:00"
 
 
 def _minutes(seconds: int) -> str:
-    """Return HH:MM, with as many hours as it takes."""
+    """Return HH:MM, with any number of hours."""
     minutes = _whole_minutes(seconds)
     return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
 def _clock(seconds: int) -> str:
-    """Return HH:MM:SS, with as many hours as it takes."""
+    """Return HH:MM:SS, with any number of hours."""
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 

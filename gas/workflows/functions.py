@@ -1,7 +1,7 @@
 """Python functions as moldable jobs: an executor like those of `concurrent.futures`, on any scheduler.
 
-A call is pickled into a folder that this machine and those of the scheduler share, a job of the size that finishes
-first makes it, and what it returns or raises comes back through the same folder.
+A call is pickled into a folder that this machine shares with those of the scheduler. The job of the size that finishes
+first makes the call, and its result or exception comes back through the same folder.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LATE_SECONDS = {"completed": 60.0}
-"""For how long an outcome may come later than the end of its job is known, by the state of that; network file systems
-show it late on other machines. `OTHERWISE_LATE_SECONDS` after another end, which may have left none."""
+"""Seconds to wait for an outcome after the end of the job is known, by the job's state: network file systems show files
+late on other machines. `OTHERWISE_LATE_SECONDS` after other ends, which may have left no outcome."""
 
 OTHERWISE_LATE_SECONDS = 5.0
 
@@ -63,7 +63,7 @@ class FunctionFuture(JobFutureOf[T]):
         super().__init__(submitted, remark=remark)
 
     def _tidy(self) -> None:
-        """Remove the folder of the call, which its job needs no more; before those go on who wait for its end."""
+        """Remove the folder of the call, which the job no longer needs, before those who wait for its end continue."""
         if not self._keep:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -103,14 +103,14 @@ class FunctionFuture(JobFutureOf[T]):
         return time.monotonic() < self._ended + LATE_SECONDS.get(state, OTHERWISE_LATE_SECONDS)
 
     def _raised(self, found: Outcome, job: dict[str, Any]) -> Exception:
-        """Return what the function raised, with the traceback there as its cause; in words, if it cannot be had."""
+        """Return the function's exception with its remote traceback as cause; as text if it cannot be restored."""
         there = JobFailed(f"in job {self.id} on {self.scheduler}:\n{found.text.rstrip()}", job, 1, found.text)
         try:
             error = None if found.error is None else pickle.loads(found.error)
             if isinstance(error, Exception):
                 error.__cause__ = there
                 return error
-        except BaseException:  # of a class that cannot be made here, or not changed
+        except BaseException:  # its class cannot be loaded here, or refuses the cause
             return there
         return there
 
@@ -124,14 +124,14 @@ class Executor(concurrent.futures.Executor):
             job = executor.submit(solve, "mesh.h5", processors="{processors}")
             print(job.result())
 
-    The function runs once, in one process, in the present folder and with the present Python; the scheduler's machines
+    The function runs once, in one process, in the current folder and with the present Python; the scheduler's machines
     must have access to both. An argument ``"{processors}"`` (or another placeholder) becomes the chosen number, and
-    ``"{{name}}"`` the text ``{name}``; the environment has the number too (``GAS_PROCESSORS``).
+    ``"{{name}}"`` the text ``{name}``; the number is also in the environment (``GAS_PROCESSORS``).
 
     Parameters
     ----------
     application, schedulers, wanted
-        As of `gas.plan`.
+        As for `gas.plan`.
     folder
         The folder for calls and results; only you may have access to it, on the machines of the schedulers too.
     keep
@@ -175,7 +175,7 @@ class Executor(concurrent.futures.Executor):
         BadInput
             The call cannot be pickled, or a placeholder is unknown.
         GasError
-            As of `gas.submit`.
+            As for `gas.submit`.
         """
         name = self._name or _name_of(function)
         given: tuple[object, ...] = (*arguments, *keywords.values())
@@ -200,7 +200,7 @@ class Executor(concurrent.futures.Executor):
                     submitted = self._agent.submit(Run(job), self._options)
                 made = True
             except InDoubt:
-                made = True  # it may run
+                made = True  # the job may run
                 raise
             finally:
                 if not made:
@@ -238,7 +238,7 @@ class Executor(concurrent.futures.Executor):
 
 
 def _own_folder(folder: Path) -> Path:
-    """Return the folder, made if there is none; refuse one in which others could put calls, which are programs."""
+    """Return the folder, created if missing; refuse one in which others could put calls, which are programs."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.stat()
@@ -255,12 +255,12 @@ def _own_folder(folder: Path) -> Path:
 def _name_of(function: Callable[..., object]) -> str:
     try:
         return function.__name__
-    except AttributeError:  # a partial one, or an object that can be called
+    except AttributeError:  # a `functools.partial`, or a callable object
         return type(function).__name__
 
 
 def _pickled(function: Callable[..., object], arguments: tuple[Any, ...], keywords: dict[str, Any], name: str) -> bytes:
-    """Return a call pickled; refuse what the job could not load."""
+    """Return a pickled call; refuse one that the job could not load."""
     way_out = f"move it into a module, or install cloudpickle: {way_to_install('notebook')}"
     try:
         import cloudpickle  # noqa: F401

@@ -2,8 +2,8 @@
 
 A workflow manager asks for the size of a job repeatedly: for each resource, when it chooses what to run, and again in
 the process that runs the job. The answer must always be the same; otherwise a job could be submitted with one size and
-run with another. The first answer is therefore written to a small file, and later calls read it. The files are those of
-one run of the workflow, in a directory that its processes inherit by an environment variable.
+run with another. The first answer is therefore written to a small file, and later calls read it. The files belong to
+one run of the workflow; its processes inherit the name of their directory in an environment variable.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _write_first(path: Path, made: dict[str, Any]) -> dict[str, Any]:
-    """Write a file whole, unless another process was first; return what it holds."""
+    """Write a complete file, unless another process was first; return the contents of the file."""
     draft = path.with_suffix(f".{os.getpid()}")
     draft.write_text(json.dumps(made) + "\n")
     try:

@@ -1,8 +1,8 @@
 """The PSI/J executor `s3`: submitting, following and cancelling; the class that PSI/J loads delegates to this module.
 
-PSI/J loads an executor's class by the path of its file, beside any module of the same name that is imported already. So
-the class is in a file of its own (``psij-descriptors/gas_descriptors.py``), has no state, and delegates to `S3Jobs`
-here, a module that exists only once.
+PSI/J loads an executor's class by the path of its file, even if a module of the same name is imported already. So the
+class is in a file of its own (``psij-descriptors/gas_descriptors.py``), has no state, and delegates to `S3Jobs` in this
+module, which exists only once.
 
 A job's processors are its processes times their cores; its walltime is its duration. PSI/J's own launchers start it, so
 launchers, standard streams and scripts before and after work as in PSI/J's other executors; their scripts are in
@@ -50,7 +50,7 @@ class S3Jobs:
 
     def __init__(self, url: str | None, executor: JobExecutor) -> None:
         self._endpoint = job_endpoint(url)
-        self._followed_by = job_endpoint(url)  # each thread has a connection
+        self._followed_by = job_endpoint(url)  # each thread has its own connection
         self._executor = executor
         self._followed: dict[int, list[Job]] = {}
         self._changed = threading.Condition()
@@ -67,9 +67,9 @@ class S3Jobs:
         Raises
         ------
         psij.InvalidJobException
-            S³ will never accept it.
+            S³ will never accept the job.
         psij.SubmitException
-            S³ did not accept it now; it may be submitted again.
+            S³ did not accept the job now; it may be submitted again.
         """
         from psij import InvalidJobException, SubmitException
 
@@ -116,7 +116,7 @@ class S3Jobs:
         try:
             self._endpoint.cancel(int(str(job.native_id)))
         except Conflict:
-            return  # it has ended
+            return  # the job has ended
         except GasError as error:
             raise SubmitException(str(error), error, isinstance(error, Unreachable | TooMany)) from error
         with self._changed:
@@ -155,7 +155,7 @@ class S3Jobs:
             try:
                 self._ask_after(followed)
                 pause = POLL_SECONDS
-            except Exception as error:  # a caller must not wait for ever after a thread has died
+            except Exception as error:  # callers must not wait for ever for a dead thread
                 pause = min(30.0, pause * 2)
                 log.warning("%s; asking again in %.0f s", error, pause)
 
@@ -177,7 +177,7 @@ def request_of(spec: JobSpec) -> Request:
     Raises
     ------
     BadInput
-        It requests something that S³ does not have.
+        The JobSpec requests something that S³ does not have.
     """
     from psij import ResourceSpecV1
 
@@ -227,7 +227,7 @@ def _queued(job: dict[str, Any]) -> JobStatus:
 
 
 def _job(endpoint: JobEndpoint, id: int) -> dict[str, Any]:
-    """Return a job; one that the service does not know any more is lost."""
+    """Return a job; a job that the service no longer knows is lost."""
     try:
         return endpoint.job(id)
     except NotFound as error:

@@ -1,7 +1,7 @@
 """Finds the schedulers of a workflow, plans with them, and submits exactly once, with retries.
 
-A workflow runs for days, and its schedulers are sometimes restarted, so requests are repeated until the patience has
-run out. Repeating a submission is safe because the job has its own key.
+A workflow runs for days, and its schedulers are sometimes restarted, so requests are repeated until the patience runs
+out. Repeating a submission is safe because the job has its own key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gas.planner import Candidate
 __all__ = ["PATIENCE", "Planned", "job_endpoint", "job_of", "patiently", "plan_now", "submit_once"]
 
 PATIENCE = 600.0
-"""Seconds for which an answer is waited for: longer than a restart of the service, shorter than a night."""
+"""Seconds to wait for an answer: longer than a restart of the service, shorter than a night."""
 
 log = logging.getLogger("gas.workflows")
 
@@ -78,7 +78,7 @@ def plan_now(
     stale_ok
         Whether to use stale lists (`gas.agent.schedulers`).
     constraints
-        Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
+        Options of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def plan_now(
         No request is possible.
     """
     names = list(endpoints) or [name for name in (_of_environment(),) if name is not None]
-    # What is planned here is submitted by another process, which knows the name of the scheduler and not the account.
+    # Another process submits the plan; it knows the name of the scheduler, but not the account.
     options = PlanOptions(stale_ok=stale_ok, choices=False, deadline_may_have_passed=True, **constraints)
     agent = Agent(application, schedulers.chosen_endpoints(names, None, config), remark=_warn)
     answers = agent.gather(options)

@@ -1,8 +1,8 @@
 """Jobs on nodes and GPUs for workflow managers: MPI ranks, or one launcher on each node.
 
 The resources of a size's units (`gas.resources`) become one `JobShape`, from which the parameters of each manager
-follow. Sizes are kept; memory and CPUs per GPU become those per node or per task, for managers without such parameters.
-Walltimes are rounded up to whole minutes.
+follow. Sizes are kept; memory and CPUs per GPU become memory and CPUs per node or per task, for managers without such
+parameters. Walltimes are rounded up to whole minutes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class JobShape:
         Raises
         ------
         Infeasible
-            It may have one of several types of GPU, which no task can request.
+            Several types of GPU are possible, but a task can request only one.
         """
         kept, layout, size = resources or Resources(best.unit), best.layout, best.processors
         known = kept.values(size, layout)
@@ -153,7 +153,7 @@ def psij_words(shape: JobShape) -> tuple[dict[str, Any], dict[str, str]]:
 def submitit_words(shape: JobShape) -> dict[str, Any]:
     """Return the parameters for ``update_parameters`` of submitit's ``AutoExecutor``.
 
-    If Slurm chooses the nodes, there are as many nodes as tasks at most: submitit always gives a number of nodes.
+    If Slurm chooses the nodes, this is at most one node per task: submitit always gives a number of nodes.
     """
     found: dict[str, Any] = {"timeout_min": shape.minutes}
     more: dict[str, str] = {**shape.gpus, **shape.memory}
@@ -167,7 +167,7 @@ def submitit_words(shape: JobShape) -> dict[str, Any]:
         found["gpus_per_node"] = int(more.pop("gpus-per-node"))
     if shape.whole:
         found["slurm_exclusive"] = True
-    if more:  # for which submitit has no parameter, or one of another type
+    if more:  # submitit has no parameter for these, or one of another type
         found["slurm_additional_parameters"] = {name.replace("-", "_"): value for name, value in more.items()}
     return found
 

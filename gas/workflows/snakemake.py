@@ -16,8 +16,8 @@ and in its profile, for snakemake-executor-plugin-cluster-generic::
     cluster-generic-status-cmd: gas-snakemake-status
     cluster-generic-cancel-cmd: gas-snakemake-cancel
 
-A job is planned when Snakemake first requests its resources, that is, when its input exists; once, see `memory`. It is
-submitted to the scheduler of its plan, once, with a key made from its script. Its number is printed as
+A job is planned when Snakemake first requests its resources, that is, when its input exists; it is planned once, see
+`memory`. It is submitted once to the scheduler of its plan, with a key made from its script. Its number is printed as
 SCHEDULER:NUMBER, so that the other two commands find it.
 """
 
@@ -48,7 +48,7 @@ from speedup_models import Constraint, SpeedupModel
 __all__ = ["gas_resources", "main", "request_of", "state_of"]
 
 STARTUP = 30
-"""Seconds added to the expected execution time: a job is a Snakemake of its own that then starts the rule's command."""
+"""Seconds added to the expected execution time: a job is a Snakemake process that starts the rule's command."""
 
 RESOURCES = ("tasks", "cpus_per_task", "runtime", "gas_processors", "gas_walltime", "gas_scheduler")
 
@@ -96,9 +96,9 @@ def gas_resources(
     Parameters
     ----------
     application
-        The application file; ``{names}`` in it stand for the wildcards of the job.
+        The application file; ``{names}`` in it are replaced by the wildcards of the job.
     endpoints
-        The schedulers, by address or by their names in gas.toml; by default that of $GAS_ENDPOINT, or all of gas.toml.
+        Schedulers by address or by name in gas.toml; by default that of $GAS_ENDPOINT, or all of gas.toml.
     startup
         Seconds that Snakemake itself needs to start in the job.
     threads
@@ -106,7 +106,7 @@ def gas_resources(
     patience
         Seconds for which a scheduler may be unreachable.
     constraints
-        Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
+        Options of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 
     Notes
     -----
@@ -123,7 +123,7 @@ def gas_resources(
         return {**snakemake_resources(found.candidate, threads=threads), "gas_scheduler": found.endpoint}
 
     def resource(name: str) -> Callable[..., int | str]:
-        def value(wildcards: Any, attempt: int, rulename: str) -> int | str:  # Snakemake goes by these names
+        def value(wildcards: Any, attempt: int, rulename: str) -> int | str:  # Snakemake passes these names
             own = {key: str(text) for key, text in wildcards.items()}
             path = str(application).format(**own)
             job = {"rule": rulename, "wildcards": own, "attempt": attempt, "application": path, "threads": threads}
@@ -142,7 +142,7 @@ def job_properties(script: Path) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        It is not the script of a Snakemake job.
+        The file is not the script of a Snakemake job.
     """
     mark = "# properties = "
     try:
@@ -196,8 +196,8 @@ def submit(script: str, *, endpoint: str | None, environment: dict[str, str], pa
     sized = JobDescription(_name(properties), (), {**inherited, **environment}, directory=str(Path.cwd())).sized(
         request.processors, request.walltime
     )
-    job = replace(sized, command=("/bin/sh", str(path)))  # in which braces are no placeholders
-    # The directory of the script is new in every run of the workflow, and its text has the attempt
+    job = replace(sized, command=("/bin/sh", str(path)))  # its braces are no placeholders
+    # The directory of the script is new in every run of the workflow, and its text contains the attempt
     key = "snakemake-" + hashlib.sha256(f"{path}\0{path.read_text()}".encode()).hexdigest()[:40]
     return f"{where.name}:{submit_once(where, request, job, key, patience)['id']}"
 

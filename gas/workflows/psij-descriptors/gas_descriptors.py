@@ -1,8 +1,8 @@
-"""What PSI/J finds on the path: the executor `s3`.
+"""The descriptor of the executor `s3`, which PSI/J finds on the path.
 
-The wheel installs this folder at the top, where PSI/J scans it. Each file in it is run when psij is imported, and must
-not fail then, or psij cannot be imported; so Gas is imported when an executor is made. The class is in the descriptor's
-own file because PSI/J looks for its file beside this folder, where an editable install has no package.
+The wheel installs this folder at the top level, where PSI/J looks for descriptors. Importing psij runs every file in
+it; if one fails, psij cannot be imported. So Gas is imported only when an executor is created. The class is in the
+descriptor's own file because PSI/J looks for its file beside this folder, where an editable install has no package.
 """
 
 from __future__ import annotations
