@@ -147,9 +147,9 @@ def readable_horizon(
 
     Usually everything is shown: the last change of every list and the finish of every candidate. If that takes more
     than twice the time of the most important parts, only these are shown: the best candidate, those that finish within
-    three times its turn-around time, and the lists until at least 95% of their last number of processors stays free, but
-    at most six times that turn-around time, so that the best candidate does not shrink to a line. Either way a tenth
-    is added.
+    three times its turn-around time, and the lists until at least 95% of their last number of processors stay free,
+    but at most six times that turn-around time, so that the best candidate does not shrink to a line. Either way a
+    tenth is added.
     """
     last_change, settled = 0, 0
     for one in lists:
