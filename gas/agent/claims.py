@@ -68,6 +68,9 @@ _TAKE: Final = "; ".join(
 )
 """In one line, since schedulers pass commands on in their own ways."""
 
+_SHELL: Final = "/bin/sh"
+"""With its path, since the PATH of the job may not have it."""
+
 _TITLE: Final = "gas-claim"
 _SENT: Final = "sent-"
 
@@ -124,12 +127,17 @@ class Claim:
 
     def command(self, target: str, command: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command of the job of a scheduler, which runs if the job takes the claim."""
-        return ("sh", "-c", _TAKE, _TITLE, literal(str(self.folder)), self.name_of(target), *command)
+        return (_SHELL, "-c", _TAKE, _TITLE, str(self.folder), self.name_of(target), *command)
+
+    def template(self, target: str, command: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the same for a command whose placeholders are still to be replaced."""
+        taking = self.command(target, ())
+        return (*map(literal, taking), *command)
 
     @staticmethod
     def without(command: Sequence[str]) -> tuple[str, ...]:
         """Return the command of a job without the claim before it."""
-        return tuple(command[6:] if list(command[:2]) == ["sh", "-c"] and list(command[3:4]) == [_TITLE] else command)
+        return tuple(command[6:] if list(command[:2]) == [_SHELL, "-c"] and list(command[3:4]) == [_TITLE] else command)
 
     def script(self, target: str, script: Script) -> Script:
         """Return the job script for a scheduler, which runs its commands if the job takes the claim.
@@ -152,7 +160,7 @@ class Claim:
                 f"({', '.join(_SHELLS[:2])}), into which Gas writes the claim"
             )
         at = next((n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), len(lines))
-        take = f"sh -c {quote(_TAKE)} {_TITLE} {quote(str(self.folder))} {self.name_of(target)} ||"
+        take = f"{_SHELL} -c {quote(_TAKE)} {_TITLE} {quote(str(self.folder))} {self.name_of(target)} ||"
         lost = f"  case $? in {LOST}) exit 0 ;; *) exit 1 ;; esac"  # not after it: the shell may run with -e
         text = "\n".join([*lines[:at], take, lost, *lines[at:]])
         return replace(script, text=text)

@@ -100,13 +100,18 @@ class SubmittedRedundantly:
         polls = {one.key: Poll(patience, remark) for one in jobs}
         for poll in polls.values():
             poll.heard()  # of the submission
-        pause = Poll(patience, remark)
+        pause, ended = Poll(patience, remark), list[Submitted]()
         while (name := self.claim.winner()) is None:
             for one in jobs:
                 if states[one.key] not in ENDED:
                     states[one.key] = _state(one, polls[one.key]) or states[one.key]
+                    if states[one.key] in ENDED:
+                        ended.append(one)
             if self.claim.winner() is None and all(state in ENDED for state in states.values()):
                 raise Conflict(self._why_none(states))
+            while ended and self.claim.winner() is None:
+                one = ended.pop()
+                remark(f"job {one.reference} is {states[one.key]} and has not run the command; waiting for the others")
             pause.lengthen(WAITING_PAUSES, changed=False)
             time.sleep(pause.pause if self.claim.winner() is None else 0)
         for its, one in self.by_name.items():
@@ -318,4 +323,7 @@ def _withdraw(
     except (Conflict, NotFound):
         return  # it has ended in the meantime
     except GasError as error:
-        remark(f"{error}; if job {one.reference} starts, it runs nothing")
+        remark(
+            f"{error}; job {one.reference} was not withdrawn; it would run nothing, but waits until "
+            f"gas cancel {one.reference}"
+        )

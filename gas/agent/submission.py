@@ -397,7 +397,7 @@ class Submission:
         return replace(
             job,
             command=self._claim.command(target, job.command),
-            template=self._claim.command(target, job.template) if job.template else (),
+            template=self._claim.template(target, job.template) if job.template else (),
         )
 
     def _tell(self, line: str) -> None:

@@ -88,7 +88,7 @@ def test_a_claim_that_cannot_be_taken_is_no_success(claim, tmp_path, harm):
 def test_the_environment_of_the_command_stays_as_it_is(claim, tmp_path):
     given = {"claim": "c", "job": "7", "mine": "m", "winner": "w", "PATH": "/nowhere"}
     words = claim.command("a", ("/bin/sh", "-c", "echo $claim $job $mine $winner $PATH"))
-    done = run(("env", *(f"{name}={value}" for name, value in given.items()), "/bin/sh", *words[1:]), tmp_path)
+    done = run(("env", *(f"{name}={value}" for name, value in given.items()), *words), tmp_path)
     assert done.stdout == "c 7 m w /nowhere\n", done.stderr
 
 
@@ -104,7 +104,8 @@ def test_the_size_of_the_job_still_gets_into_its_command(claim, tmp_path):
     odd = Claim.of(tmp_path / "{gpus}", "key")
     odd.make()
     for one in (claim, odd):
-        job = JobDescription("app", one.command("a", ("echo", "{processors}"))).sized(4, 60)
+        job = JobDescription("app", one.template("a", ("echo", "{processors}"))).sized(4, 60)
+        assert job.command == one.command("a", ("echo", "4"))
         assert run(job.command, tmp_path).stdout == "4\n"
     assert literal("{gpus} ${HOME} {a b}") == "{{gpus}} ${HOME} {a b}"
 

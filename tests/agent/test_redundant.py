@@ -255,7 +255,7 @@ def test_a_scheduler_that_is_restarted_is_asked_again(sites, agent, task, tmp_pa
     said = []
     with pytest.raises(Conflict, match="none of the jobs ran the command"):
         made.settle(ignored, said.append)
-    assert said == ["a: down; asking again"]
+    assert said[0] == "a: down; asking again"
 
 
 def test_one_machine_under_two_addresses_gets_one_request(sites, task, tmp_path):
@@ -272,6 +272,42 @@ def test_a_further_machine_under_two_addresses_gets_one_request(sites, task, tmp
     made = Agent(APP, named).submit_redundantly(task, shared=tmp_path)
     assert [one.scheduler for one in made.jobs] == ["a", "b"]
     assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
+
+
+def test_the_folder_of_the_claims_may_have_any_name(sites, agent, tmp_path):
+    task = Run(JobDescription("app", ("echo", "{processors} {{gpus}}")))
+    made = agent.submit_redundantly(task, shared=tmp_path / 'it\'s {gpus} {a} $HOME `id` "für"\nall')
+    sites[1].delete("/v1/jobs/1")
+    won = made.settle(ignored, agent.said.append)
+    sites[1].until(won.job["id"], "completed")
+    assert won.endpoint.output(won.job["id"], "stdout", 1000) == b"6 {gpus}\n"
+
+
+def test_a_job_that_ends_without_the_claim_is_reported_while_others_wait(sites, agent, task, tmp_path):
+    made = agent.submit_redundantly(task, shared=tmp_path / "shared")
+    sites[1].delete("/v1/jobs/2")
+    said = []
+
+    def remark(text):
+        said.append(text)
+        sites[0].delete("/v1/jobs/1")
+
+    assert made.settle(ignored, remark).scheduler == "a"
+    assert said == ["job 2 -e b is cancelled and has not run the command; waiting for the others"]
+
+
+def test_a_job_that_cannot_be_withdrawn_is_named(sites, agent, task, tmp_path, monkeypatch):
+    made = agent.submit_redundantly(task, shared=tmp_path / "shared")
+
+    def down(self, id):
+        raise Unreachable("a: down")
+
+    monkeypatch.setattr(S3Endpoint, "cancel", down)
+    sites[1].delete("/v1/jobs/1")
+    assert made.settle(ignored, agent.said.append).scheduler == "b"
+    assert agent.said == [
+        "a: down; job 2 -e a was not withdrawn; it would run nothing, but waits until gas cancel 2 -e a"
+    ]
 
 
 def test_nothing_to_run_is_refused(sites, agent, tmp_path):

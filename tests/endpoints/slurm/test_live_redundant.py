@@ -69,8 +69,9 @@ def test_it_runs_once_and_the_other_job_is_withdrawn(slurm, held, tmp_path, kind
 
 def test_nobody_has_to_withdraw_the_second_job(slurm, held, tmp_path):
     line = "echo $SLURM_JOB_PARTITION >> ran"
+    odd = tmp_path / 'it\'s {gpus} {a} $HOME `id` "für"\nall'
     run = Run(JobDescription("app", ("sh", "-c", line), directory=str(tmp_path)))
-    made = Agent(APP, partitions(slurm), remark=pytest.fail).submit_redundantly(run, shared=tmp_path / "shared")
+    made = Agent(APP, partitions(slurm), remark=pytest.fail).submit_redundantly(run, shared=odd)
     for job in held:
         slurm.cancel(job)
     ids = {str(one.job["id"]) for one in made.jobs}
