@@ -90,7 +90,7 @@ def audit_command(
             }
         )
     try:
-        # Nothing here keeps what is read: the audit frees it before it computes figures.
+        # No reference to the log is kept here: the audit frees it before it computes figures.
         found = audit(
             read_schedule(schedule),
             processors=processors,

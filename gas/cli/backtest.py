@@ -129,7 +129,7 @@ def backtest_command(
     for each in files:
         check_outputs(dict(zip(wanted, each, strict=True)), paths)
     if report is not None:
-        template()  # or hours pass before it is said that jinja2 is missing
+        template()  # otherwise a missing jinja2 would be reported only after hours
     threads = threads or len(os.sched_getaffinity(0))
     asked = _Asked(jobs, all_jobs, samples, processors, seed, threads, dask, month, since, until, first, strict)
     with ExitStack() as until_all:
@@ -233,12 +233,12 @@ def _backtested(
     Parameters
     ----------
     until_all
-        What has been simulated is kept until this is left, and after it if that is by an error.
+        Simulated results are kept until this context is left, and beyond if it is left by an error.
 
     Raises
     ------
     _NoLog
-        It is none, and need not be one (sure).
+        The file is not a log, and does not claim to be one.
     """
     from gas.cli.backtest_report import Backtested, report_of
     from gas.cli.backtest_words import Extent
@@ -309,7 +309,7 @@ def _machine(log: Log, processors: int | None) -> int:
 
 
 def _outcomes(recorded: RecordedQueue, places: NDArray[np.intp], asked: _Asked, kept: PartialFile) -> list[Outcome]:
-    """Return the outcome of each place; results from before an interruption are used again."""
+    """Return the outcome of each place; results from before an interruption are reused."""
     from gas.prediction.backtest import backtest
 
     samples, seed, threads = asked.samples, asked.seed, asked.threads
@@ -330,7 +330,7 @@ def _outcomes(recorded: RecordedQueue, places: NDArray[np.intp], asked: _Asked, 
 
 @contextmanager
 def _on_workers(address: str, recorded: RecordedQueue, samples: int, seed: int) -> Iterator[Elsewhere]:
-    """Yield what simulates on the workers of a Dask scheduler, to which the log is sent once."""
+    """Yield the simulator on the workers of a Dask scheduler, to which the log is sent once."""
     from gas.dask_workers import dask_client
     from gas.prediction.backtest import simulated_part
 

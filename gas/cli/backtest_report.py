@@ -91,7 +91,7 @@ def summary_of(logs: Sequence[Backtested]) -> Table:
 
 
 def _ways(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:
-    """Yield the row of each way to predict; below one that did not say something of every job, Gas for the others."""
+    """Yield the row of each method; if a method did not predict every job, the next row is Gas for the same jobs."""
     for name, words in NAMES.items():
         said = answered(outcomes, name)
         yield words, *_cells(scores_of(said, name))

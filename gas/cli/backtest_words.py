@@ -16,10 +16,10 @@ from gas.printable import many
 __all__ = ["Extent", "bad_sentences", "good_sentences", "of_few", "percent", "seconds_text", "share_text"]
 
 _OVERFULL = 0.05
-"""A log that uses more processors than its machine has, for a larger share of the time, is from a larger machine."""
+"""A log with more processors in use than the machine has, for a larger share of time, is from a larger machine."""
 
 _NAMED = 6
-"""Largest number of classes with poor predictions that are named."""
+"""Largest number of classes with poor predictions in the output."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class Extent:
     Attributes
     ----------
     jobs
-        Usable jobs of the log, `unlimited` of them without a walltime; `left_out` are not usable: their wait or run
-        time is unknown, or they were cancelled while they waited.
+        Usable jobs of the log, `unlimited` of them without a walltime; the `left_out` ones are unusable: their wait or
+        run time is unknown, or they were cancelled while they waited.
     possible
-        Those of them that could be predicted, after the first had ended.
+        Those of them that could be predicted: they were submitted after the first job had ended.
     samples
-        How often each queue was to be simulated.
+        Number of simulations of each queue.
     machine, most_used
-        Its processors, and the most that were in use at once.
+        Processors of the machine, and the largest number in use at once.
     overfull
-        The share of the time in which more were in use than it has.
+        Share of the time in which more processors were in use than the machine has.
     """
 
     jobs: int
@@ -52,9 +52,9 @@ class Extent:
 
     @property
     def doubt(self) -> str:
-        """Why the number of processors may be wrong; "" if there is no such sign.
+        """Why the number of processors may be wrong; empty without a sign of it.
 
-        A few logs count more in use than there are where jobs follow each other, for up to 3% of the time.
+        In a few logs, more processors than there are seem in use for up to 3% of the time, as jobs follow each other.
         """
         if self.overfull <= _OVERFULL:
             return ""
@@ -136,7 +136,7 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
 
 
 def bad_sentences(classes: Sequence[JobClass], *, more: bool = False) -> list[str]:
-    """Return the jobs with significantly poor predictions; and what the data leave open.
+    """Return sentences on jobs with significantly poor predictions, and on what the data leave open.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def bad_sentences(classes: Sequence[JobClass], *, more: bool = False) -> list[st
 
 
 def _listed(classes: Sequence[tuple[JobClass, int, Interval | None]], bound: float) -> str:
-    """Return the classes with their figures, of so many jobs each; those first that lack most of their bound."""
+    """Return the classes with figures and numbers of jobs; those that miss their bound by most predictions first."""
     known = [(one, count, share) for one, count, share in classes if share is not None]
     worst = sorted(known, key=lambda each: each[1] * (each[2].mean - bound))
     parts = [f"{one.kind} {one.name} ({share_text(share)} of {count:,})" for one, count, share in worst[:_NAMED]]
@@ -198,7 +198,7 @@ def _listed(classes: Sequence[tuple[JobClass, int, Interval | None]], bound: flo
 
 
 def of_few(found: Interval | None, count: int) -> str:
-    """Return a share, without its interval for few predictions: that would be narrow by chance."""
+    """Return a share, without its interval if there are few predictions: it would be too narrow, by chance."""
     return share_text(Interval(found.mean, None) if found is not None and count < FEWEST else found)
 
 

@@ -31,9 +31,9 @@ _KEYS = ("scheduler", "processors", "proces-\nsors", "GPUs", "nodes")
 
 
 def show_trade_offs(found: Plan, *, everything: bool) -> None:
-    """Print the candidates not beaten in both finish and processor-hours; with `everything`, the others too.
+    """Print the candidates that no other beats in both finish and processor-hours; with `everything`, the others too.
 
-    Of many, some between the earliest and the cheapest; the best is among them in any case. It fits 80 columns.
+    If there are many, print some between the earliest and the cheapest, always including the best. Fits 80 columns.
     """
     if not found.candidates:
         return
@@ -112,7 +112,7 @@ def _against_the_best(candidate: Candidate, found: Plan) -> str:
 
 
 def _spread(found: Plan, front: Sequence[Candidate], most: int) -> list[Candidate]:
-    """Return some of the front: its ends, the best, and between them the cheapest by turn-arounds in equal ratios."""
+    """Return some of the front: its ends, the best, and the cheapest ones at even ratios of turn-around times."""
     if len(front) <= most:
         return list(front)
     scores = [max(1, found.score(c) - found.now) for c in front]

@@ -19,7 +19,7 @@ from gas.cli.tables import (
 )
 from gas.times import duration_text, iso_time, relative_text
 
-if TYPE_CHECKING:  # planning for one machine needs none of them
+if TYPE_CHECKING:  # planning for one machine does not need these
     from gas.agent.agent import Agent
     from gas.agent.coallocating import SubmittedTogether
     from gas.agent.spreading import PlannedTogether, Spread
@@ -40,7 +40,7 @@ def plan_coallocated(agent: Agent, options: PlanOptions, spread: Spread, *, json
         print_json(planned.to_wire())
     else:
         _show(planned)
-    _ = planned.best  # `Infeasible` if there is none
+    _ = planned.best  # raises `Infeasible` if there is none
 
 
 def submit_coallocated(

@@ -33,7 +33,7 @@ class _Place:
     options: Callable[[], dict[str, Any]] = dict
 
     def load(self, command: str) -> Any:
-        """Import its module and return the command that typer makes of it."""
+        """Import the module and return typer's command."""
         found = getattr(import_module(self.module), self.name)
         if isinstance(found, typer.Typer):
             app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -108,7 +108,7 @@ GROUPS: dict[str, dict[str, _Place]] = {
 COMMANDS = {name: place for places in GROUPS.values() for name, place in places.items()}
 
 GROUP_OF_PLUG_INS = dict.fromkeys(["replay", "experiment"], "Logs and simulations")
-"""Where a plug-in is listed; elsewhere under its own heading."""
+"""Headings for plug-ins of these names; other plug-ins are listed under their own heading."""
 
 
 @cache

@@ -1,8 +1,8 @@
-"""Completion in the shell: of schedulers, jobs and pages; and arguments that name a job.
+"""Shell completion of schedulers, jobs and pages; and arguments that name a job.
 
-It asks in the background, and says nothing where that fails. A shell prints what it gets into the line that a person
-types: only plain words reach it, as others may have written the configuration or the names of jobs, and after
-`PATIENCE` seconds it gets none.
+Schedulers are queried in the background; if that fails, nothing is printed. The shell inserts completions into the line
+that a person types. As others may have written the configuration or the names of jobs, only plain words are returned;
+after `PATIENCE` seconds none are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import typer
 __all__ = ["AnyJob", "JobReference", "QueuedJob", "active_jobs", "all_jobs", "configured_names", "guide_pages"]
 
 PATIENCE = 0.5
-"""Seconds for an answer; the program has started by then, which takes a third of a second."""
+"""Seconds to wait for an answer, after the start of the program, which takes a third of a second."""
 
 MOST = 50
 ENDED_TOO = 20
@@ -41,17 +41,17 @@ def configured_names(incomplete: str) -> list[str]:
 
 
 def active_jobs(ctx: typer.Context, incomplete: str) -> Completions:
-    """Complete the number of a job of the caller's that has not ended."""
+    """Complete the number of one of the caller's jobs that has not ended."""
     return _jobs(ctx, incomplete, lambda job: job["mine"] and job["state"] in ("queued", "reserved", "running"))
 
 
 def queued_jobs(ctx: typer.Context, incomplete: str) -> Completions:
-    """Complete the number of a job of the caller's that waits."""
+    """Complete the number of one of the caller's waiting jobs."""
     return _jobs(ctx, incomplete, lambda job: job["mine"] and job["state"] == "queued")
 
 
 def all_jobs(ctx: typer.Context, incomplete: str) -> Completions:
-    """Complete the number of a job of the caller's, also of one that has ended lately."""
+    """Complete the number of one of the caller's jobs, also if it has ended recently."""
     return _jobs(ctx, incomplete, lambda job: job["mine"], ended=ENDED_TOO)
 
 
@@ -85,7 +85,7 @@ def _jobs(ctx: typer.Context, incomplete: str, meant: Callable[[dict[str, Any]],
         path = None if config is None else Path(config)
         try:
             asked, several = [job_endpoint(endpoint, path)], False
-        except BadInput:  # which one? each of them, by its name
+        except BadInput:  # ambiguous: complete jobs of all schedulers, by their names
             asked, several = [one for one in job_endpoints(None, path) if not isinstance(one, tuple)], True
         found: Completions = []
         for one in asked:

@@ -36,7 +36,7 @@ class Choice(StrEnum):
 
 
 ON_NODES = {Choice.GOODPUT, Choice.LAYOUTS}
-"""Models that go by the layout of a size over nodes."""
+"""Models that depend on the layout of a size over nodes."""
 
 
 def fit(
@@ -142,7 +142,7 @@ def fit(
             raise BadInput(f"{option} {value:g}: the timings have no batches; leave it out")
     pairs = pairs.of_run(steps, samples)
     report = fit_models(pairs.processors, pairs.seconds, seed=seed, bootstrap=bootstrap, unit=pairs.unit)
-    # Made before anything is written: a name that cannot be used leaves no picture behind.
+    # Made before anything is written: an unusable name must not leave a picture behind.
     text = application_text(report, called, chosen) if output is not None else ""
     if plot is not None:
         from gas.pictures.fit import draw_fit
@@ -169,7 +169,7 @@ def _fit_layouts(
 ) -> None:
     report = fit_layouts(pairs, run, intervals=intervals)
     name = chosen or report.better
-    report.model(name)  # refused before anything is written
+    report.model(name)  # an unusable name is refused before anything is written
     text = layout_text(report, called, chosen)
     if plot is not None:
         from gas.pictures.front import draw_front
@@ -185,7 +185,7 @@ def _fit_layouts(
 def _write(output: Path | None, text: str, title: str, warnings: Sequence[str], *, force: bool) -> None:
     """Print remarks on a fit, and write the application file if requested.
 
-    Comes last: a fit whose file exists already is shown and drawn all the same.
+    Called last: if the file exists already, the fit is still shown and drawn.
     """
     for warning in warnings:
         note(f"Warning: {warning}")

@@ -29,7 +29,7 @@ TITLES: Final = {
 
 
 def title(report: FitReport, model: str | None) -> str:
-    """Return the name of the model that is written."""
+    """Return the name of the model to write."""
     return TITLES[model or better(report)]
 
 
@@ -147,7 +147,7 @@ def show_layouts(report: LayoutReport, model: str) -> None:
 
 
 def _parameter(key: str, one: Estimate) -> tuple[str, str, str]:
-    """Return the cells of a parameter: name and unit, value, interval. Those of goodput are times but for gamma."""
+    """Return the cells of a parameter: name and unit, value, interval. All of goodput's but gamma are times."""
     unit = "" if key in ("A", "sigma", "serial_fraction", "gamma") else " (s)"
     return key + unit, f"{one.value:.4g}", one.interval()
 

@@ -16,7 +16,7 @@ __all__ = ["follow_and_print"]
 
 
 def follow_and_print(where: JobEndpoint, number: int | None, *, json: bool) -> None:
-    """Print a line for each change; of one job, until it has ended, else until Ctrl-C.
+    """Print a line for each change: of one job until it has ended, otherwise of the schedule until Ctrl-C.
 
     Raises
     ------

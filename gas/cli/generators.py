@@ -36,7 +36,7 @@ class Request(NamedTuple):
     seed: int
     estimates: str
     own: dict[str, Any]
-    """Options of single models, as far as they were given."""
+    """The given options of single models."""
 
     def command(self) -> str:
         """Return the command line that generates this log again, without its output options; files by name only."""
@@ -112,7 +112,7 @@ def _model_errors(request: Request) -> Iterator[None]:
             "use less extreme values"
         ) from None
     except ValueError as error:
-        option = "--" if str(error).startswith("load ") else ""  # as `workloads.load` names it
+        option = "--" if str(error).startswith("load ") else ""  # as `workloads.load` calls it
         raise BadInput(f"{option}{error}") from None
 
 

@@ -52,7 +52,7 @@ def logs_command(
     if follows:
         from gas.agent.following import follow_output
 
-        characters = codecs.getincrementaldecoder("utf-8")("surrogateescape")  # a piece may end within one
+        characters = codecs.getincrementaldecoder("utf-8")("surrogateescape")  # a piece may end within a character
 
         def write(piece: bytes) -> None:
             write_output(characters.decode(piece).encode(errors="surrogateescape"), raw=raw)
@@ -76,7 +76,7 @@ def logs_command(
 def _point_to_errors(where: JobEndpoint, number: int) -> None:
     """Print a note if a job without output has written to its standard error."""
     errors = b""
-    with suppress(GasError):  # a scheduler may have no file of it: the empty output stands
+    with suppress(GasError):  # a scheduler may have no such file
         errors = where.output(number, "stderr", 2**20)
     if errors:
         least = "at least " if len(errors) == 2**20 else ""

@@ -123,7 +123,7 @@ def _show_job(found: dict[str, Any], *, json: bool) -> None:
 def _show_schedules(
     endpoints: Sequence[JobEndpoint | tuple[str, Exception]], chosen: Selection, ended: int, *, json: bool
 ) -> None:
-    """Print the jobs of every scheduler; one that does not answer is reported, and the others are printed."""
+    """Print the jobs of every scheduler that answers; report the others."""
     entries: list[dict[str, Any]] = []
     for i, endpoint in enumerate(endpoints):
         name = endpoint[0] if isinstance(endpoint, tuple) else endpoint.name
@@ -155,8 +155,8 @@ def _show_schedules(
 def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
     """Print jobs as a table; the caller's own are marked among those of other users; starts with ? are estimates.
 
-    A remark says why a job has ended: of a reservation that was cancelled, which job took its place.
-    Where there are no jobs, `none` says so.
+    A remark says why a job has ended, and for a cancelled reservation which job replaced it. `none` is printed if
+    there are no jobs.
     """
     if not jobs:
         note(none)
@@ -226,7 +226,7 @@ def wait_command(
         print_json({"schema": "gas.job/1", **found})
     if exit_status and (own := exit_status_of(found)):
         note(f"gas: {describe(found)}")
-        raise SystemExit(own)  # not typer.Exit: of 130 it would be said that this command was interrupted
+        raise SystemExit(own)  # not typer.Exit, which would report 130 as an interruption of this command
     report_end(found, quiet=json)
 
 
@@ -238,14 +238,14 @@ def wait_for_end(
     Parameters
     ----------
     patience
-        Seconds for which its scheduler may be silent; None is the usual time.
+        Seconds for which its scheduler may not answer; None for the usual time.
 
     Raises
     ------
     JobFailed
-        It has not ended within `timeout`.
+        The job has not ended within `timeout`.
     Unreachable
-        There is no answer for some time.
+        The scheduler does not answer for some time.
     """
     from gas.agent.following import WAITING_PATIENCE, wait
 

@@ -17,16 +17,16 @@ TRACE = "{trace}"
 """The placeholder for the name of the log in the names of output files."""
 
 _OF_LOGS = (".swf", ".sacct", ".psv")
-"""Suffixes that only logs have; others may also be tables and texts."""
+"""Suffixes of logs only; files with other suffixes may also be tables and texts."""
 
 
 def log_files(paths: Sequence[str]) -> list[str]:
-    """Return the paths, with folders replaced by the files in them and in their subfolders, by name; not hidden ones.
+    """Return the paths, with folders replaced by all files below them except hidden ones, sorted by name.
 
     Raises
     ------
     BadInput
-        One cannot be read, or a folder is empty.
+        A path cannot be read, or a folder is empty.
     """
     check_readable([path for path in paths if not path or not Path(path).is_dir()])
     found: dict[str, None] = {}
@@ -43,7 +43,7 @@ def log_files(paths: Sequence[str]) -> list[str]:
 
 
 def is_said_to_be_log(path: str) -> bool:
-    """Return whether a file of a folder is a log by its name or its header: one that cannot be used is an error."""
+    """Return whether a file of a folder is a log by its name or header; if it is unusable, that is an error."""
     if Path(path.removesuffix(".gz")).suffix.lower() in _OF_LOGS:
         return True
     try:
@@ -65,7 +65,7 @@ def files_for(template: str | None, option: str, paths: Sequence[str]) -> list[s
     Raises
     ------
     BadInput
-        All would be written to one file, or there is no such folder.
+        All logs would be written to one file, or the folder does not exist.
     """
     if template is None:
         return [None] * len(paths)

@@ -41,10 +41,10 @@ __all__ = [
 ]
 
 GIVEN = "give the number of processors of the machine with --processors"
-"""The way out if the header does not state the size of the machine."""
+"""The hint if the header does not state the size of the machine."""
 
 LARGEST_MACHINE = 2**31 - 1
-"""Processors; a larger number in a header is taken as an error of the header."""
+"""Processors; a larger number in a header is regarded as an error."""
 
 _HEAD = 1 << 18
 """Bytes that are searched for the first line that is not a comment."""
@@ -58,7 +58,7 @@ def check_readable(paths: Sequence[str]) -> None:
     Raises
     ------
     BadInput
-        Names each.
+        Some files cannot be used; the message names each.
     """
     if "" in paths:
         raise BadInput("the name of a log is empty; name a file, a folder or - for standard input")
@@ -108,7 +108,7 @@ def read_log(
     Parameters
     ----------
     strict
-        Refuse the log if a line is malformed, instead of leaving such lines out, counted by reason.
+        Refuse the log if a line is malformed; otherwise such lines are left out and counted by reason.
     data
         The contents of the pipe that the path names; see `piped`.
     or_else
@@ -117,7 +117,7 @@ def read_log(
     thanked
         Acknowledgements that the command has already printed; each is printed once for all logs of a command.
     unit
-        What processors are, where sacct printed both.
+        The unit of processors, if sacct printed several.
     """
     if data is None:
         data = piped(path)
@@ -220,7 +220,7 @@ def _read(path: str, read: Callable[[], Log], or_else: str, data: bytes | None =
 def _what_else(path: str, or_else: str, data: bytes | None) -> str:
     """Return what a file seems to be if its first line is not a job; empty if it is one, or was read from a pipe.
 
-    A malformed job still has numbers in most of its fields. Of other formats, and of no text, the error says enough.
+    A malformed job still has numbers in most of its fields. For other formats and binary files, the error is enough.
     """
     if data is None and (path == "-" or not Path(path).is_file()):
         return ""
@@ -255,7 +255,7 @@ def runnable(log: Log, machine: int) -> tuple[RigidJobs, list[str]]:
     Raises
     ------
     BadInput
-        It can run none.
+        The machine can run no job.
     """
     from workloads import rigid_jobs
 
@@ -285,7 +285,7 @@ def machine_of(log: Log, processors: int | None, way_out: str = GIVEN) -> int:
     Parameters
     ----------
     way_out
-        What to do if it does not.
+        The hint if it does not.
 
     Raises
     ------

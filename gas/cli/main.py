@@ -1,6 +1,6 @@
 """The program `gas`: its entry point, and how errors become exit codes.
 
-Every expected error is one line on standard error and an exit code (`gas.errors.ERRORS`). This module imports next to
+Every expected error is one line on standard error and an exit code (`gas.errors.ERRORS`). This module imports almost
 nothing, so that an interruption while the commands are imported (a good part of a second) also ends without a
 traceback.
 """
@@ -29,7 +29,7 @@ def run(arguments: list[str] | None = None) -> int:
             return _failed("interrupted", 130)
         return code if isinstance(code, int) else 0
     except SystemExit as leaving:
-        if isinstance(leaving.__context__, BrokenPipeError):  # typer leaves with 1 where it meets one
+        if isinstance(leaving.__context__, BrokenPipeError):  # typer exits with 1 at a broken pipe
             _unwritable(sys.stdout)
             return 0
         return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1
@@ -78,7 +78,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _elsewhere(error: Exception) -> str:
-    """Return where to get a part that the one-file Gas lacks; empty for other errors and other installations."""
+    """Return where to get a part missing in the one-file Gas; empty for other errors and other installations."""
     if getattr(sys, "frozen", False) and any(words in str(error) for words in ("pip install", "No module named")):
         return "; the one-file Gas does not contain it: install Gas with pip (gas guide login-nodes)"
     return ""
@@ -86,7 +86,7 @@ def _elsewhere(error: Exception) -> str:
 
 def _failed(message: str, code: int) -> int:
     """Print an error as one line; if this is impossible, the exit code still reports it."""
-    try:  # without contextlib, which takes its time
+    try:  # contextlib would take time to import
         print(f"gas: {as_line(' '.join(message.split()))}", file=sys.stderr, flush=True)
     except OSError:
         return code
@@ -96,7 +96,7 @@ def _failed(message: str, code: int) -> int:
 def _unwritable(stream: TextIO) -> str:
     """Return why a stream is not writable, and discard its buffer; empty if it is writable.
 
-    Python would try that again at its end, fail, and change the exit code to 120.
+    Otherwise Python would write the buffer again at exit, fail, and change the exit code to 120.
     """
     try:
         stream.flush()
@@ -132,7 +132,7 @@ def main() -> None:
         import signal
 
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as under nohup
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # it is ignored under nohup
             signal.signal(signal.SIGHUP, _hung_up)
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         sys.unraisablehook = _raise_again

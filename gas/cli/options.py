@@ -35,7 +35,7 @@ def _configured_names(incomplete: str) -> list[str]:
 
 
 def _named(ctx: typer.Context, value: list[str] | None) -> list[str] | None:
-    """Return the schedulers of -e; `$GAS_ENDPOINT` stands in for it only where no availability list is named."""
+    """Return the schedulers of -e; `$GAS_ENDPOINT` is used instead only if no availability list is named."""
     source = ctx.get_parameter_source("endpoint")
     from_environment = source is not None and source.name == "ENVIRONMENT"
     return None if from_environment and ctx.params.get("availability") else value
@@ -77,7 +77,7 @@ OneEndpoint = Annotated[
 
 
 def named_directory(text: str) -> Path:
-    """Return the directory that an option names; an empty value, as of an unset variable, is not the current one."""
+    """Return the directory that an option names; an empty value (an unset variable) is not the current directory."""
     if not text:
         raise typer.BadParameter("is empty; give a directory (the current one is .)")
     return Path(text)
@@ -102,9 +102,9 @@ KeyOption = Annotated[
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that has, in place of a parameter that is a group of options, one for each of its options.
+    """Return a command in which each parameter that is a group of options is replaced by the group's options.
 
-    A group is a dataclass whose fields are options with defaults: what several commands have alike stands once.
+    A group is a dataclass whose fields are options with defaults; it defines options that several commands share.
     """
     groups: dict[str, Any] = {}
     flat: list[inspect.Parameter] = []

@@ -22,7 +22,7 @@ WIDEST = 100
 
 
 def show_markdown(text: str, *, plain: bool = False) -> None:
-    """Show a page: formatted and in a pager on a terminal, as it is written elsewhere, or if it shall be `plain`."""
+    """Show a page: formatted and in a pager on a terminal, unless `plain`; otherwise as Markdown text."""
     if plain or not sys.stdout.isatty():
         say(text.rstrip("\n"))
         return
@@ -32,17 +32,17 @@ def show_markdown(text: str, *, plain: bool = False) -> None:
     pager = _pager()
     if pager:
         reader = subprocess.Popen(pager, stdin=subprocess.PIPE, text=True, errors="replace")
-        with suppress(BrokenPipeError):  # left before the end
+        with suppress(BrokenPipeError):  # the user quit before the end
             reader.communicate(captured.get())
     else:
         sys.stdout.write(captured.get())
 
 
 def _pager() -> list[str]:
-    """Return the command of the user's pager, or `less` where colours pass it; none where neither is installed."""
+    """Return the command of the user's pager, or `less`, which can show colours; empty if neither is installed."""
     named = shlex.split(os.environ.get("PAGER", ""))
     command = named if named and shutil.which(named[0]) else ["less"]
     if os.environ.get("TERM") == "dumb" or not shutil.which(command[0]):
         return []
-    # it quits if the page fits the screen, shows colours, and leaves the text on the screen
+    # less quits if the page fits the screen, shows colours, and leaves the text on the screen
     return [*command, "-FRX"] if Path(command[0]).name == "less" else command

@@ -24,18 +24,18 @@ from gas.prediction.recorded import RecordedQueue
 
 __all__ = ["PartialFile", "partial_file"]
 
-_LATEST = 2**53  # waits are below it
+_LATEST = 2**53  # waits are shorter
 
 
 class PartialFile(dict[int, Simulated]):
-    """What has been simulated, by place; each is a line of the file as soon as it is known, from any thread.
+    """Simulated results by place; each is written to a line of the file as soon as it is known, from any thread.
 
     Parameters
     ----------
     path
-        It is made, with its folder, if it is missing. What follows the first damaged line is dropped.
+        The file; it is created, with its folder, if it is missing. All from the first damaged line on is dropped.
     remark
-        Called with why nothing is kept, if nothing is.
+        Called with the reason if results cannot be kept.
     """
 
     def __init__(self, path: Path, remark: Callable[[str], object]) -> None:
@@ -79,11 +79,11 @@ class PartialFile(dict[int, Simulated]):
 
     @property
     def keeps(self) -> bool:
-        """Whether an interrupted backtest can continue from it."""
+        """Whether an interrupted backtest can continue from the file."""
         return self._file >= 0 and len(self) > 0
 
     def close(self, *, done: bool) -> None:
-        """Close it, and remove it when all is done."""
+        """Close the file, and remove it when all is done."""
         if self._file < 0:
             return
         if done:

@@ -211,14 +211,15 @@ def _apart(seconds: int) -> str:
 def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool = False, everything: bool = False) -> None:
     """Print the best request, the picture and the candidates.
 
-    What should be known of an answer is part of an explanation; without one, of the best request's scheduler only.
+    Remarks on the answers of all schedulers are part of an explanation; otherwise only those on the best request's
+    scheduler are printed.
 
     Parameters
     ----------
     explain
         Print the undominated candidates rather than the first.
     everything
-        Print these, then all others, and every size that is impossible.
+        Print the candidates, then all others, and every impossible size.
     """
     explain = explain or everything
     if found.best is not None:
@@ -271,7 +272,7 @@ def show_best_candidates(found: Plan) -> None:
 
 
 def explain_star(found: Plan, shown: Sequence[Candidate]) -> None:
-    """Explain the star of probabilities below a table, if one of its rows has one."""
+    """Explain the star of probabilities below a table, if a row has one."""
     if (likely := predicted(found)) is not None and any(unchecked(one, likely) for one in shown):
         say("*: not checked yet, too few predictions of such waits have an outcome")
 
@@ -326,7 +327,7 @@ IN_TIME = "in\ntime"
 
 
 def in_time(candidate: Candidate, found: PredictedPlan) -> str:
-    """Return the probability that a request meets the deadline, marked if it is not checked yet."""
+    """Return the probability that a request meets the deadline, marked if it is not yet checked."""
     from gas.prediction.certainty import percent
 
     if candidate not in found.certain:
@@ -335,7 +336,7 @@ def in_time(candidate: Candidate, found: PredictedPlan) -> str:
 
 
 def unchecked(candidate: Candidate, found: PredictedPlan) -> bool:
-    """Return whether its probability of meeting the deadline is not checked: too few predictions have an outcome."""
+    """Return whether a request's probability is not yet checked: too few predictions have an outcome."""
     known, made = found.certain.get(candidate), found.predictions.get(candidate)
     return known is not None and known.share < 1 and made is not None and not made.checked
 
@@ -343,7 +344,7 @@ def unchecked(candidate: Candidate, found: PredictedPlan) -> bool:
 def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
     """Return start and finish of a candidate; for a prediction also the interval, and the latest instant.
 
-    The finish is the one that decides.
+    The finish is the one by which candidates are compared.
     """
     start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
     by_likely = predicted(found)

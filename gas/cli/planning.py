@@ -162,7 +162,7 @@ class Planning:
         Raises
         ------
         BadInput
-            One of them cannot be read, or they do not go together.
+            An option cannot be parsed, or options contradict each other.
         """
         predicted = self._forecasting()
         return PlanOptions(
@@ -268,7 +268,7 @@ SHARED = frozenset(one.name for group in (Subject, Planning) for one in fields(g
 
 
 def repeated(context: typer.Context, verb: str) -> str:
-    """Return the command line that was given, with another verb in it."""
+    """Return the given command line with another verb."""
     words = ["gas", verb]
     for parameter in context.command.params:
         name, value = parameter.name or "", context.params.get(parameter.name or "")

@@ -1,4 +1,4 @@
-"""Options of ``gas simulate`` for some policies: refused if no policy uses them; policies that do not are named."""
+"""Options of ``gas simulate`` for some policies: refused if no policy uses them; the others are named in a note."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _WITHOUT_CLASSES = ("fcfs", "easy")
 
 
 def refuse_by_event(policies: Sequence[Policy | OwnPolicy], order: Order) -> None:
-    """Raise `BadInput` if a policy of the user's own is to run in another order than by instants."""
+    """Raise `BadInput` if a user's policy is to run in another order than by instants."""
     own = [one.named for one in policies if isinstance(one, OwnPolicy)]
     if own and order != "instant":
         raise BadInput(f"--order {order}: applies to the policies of Gas, not to {own[0]}; leave it out")
 
 
 def conditional_of(text: str, policies: Sequence[Policy | OwnPolicy], order: Order, classes: object) -> Conditional:
-    """Return what ``--notice`` says, or raise `BadInput` if it applies to none of the policies."""
+    """Return the value of ``--notice``, or raise `BadInput` if it applies to none of the policies."""
     from gas.simulation.conditional import parse_conditional
 
     if "s3" not in policies or order != "instant" or classes:

@@ -15,7 +15,7 @@ from gas.printable import as_line
 __all__ = ["progress"]
 
 _OFTEN = 60.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines if there is no terminal."""
 
 
 @contextmanager

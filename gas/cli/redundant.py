@@ -12,7 +12,7 @@ from gas.cli.jobs import wait_for_end
 from gas.cli.tables import note, print_json, say, writing
 from gas.errors import GasError
 
-if TYPE_CHECKING:  # other submissions need none of them
+if TYPE_CHECKING:  # other submissions do not need these
     from gas.agent.agent import Agent
     from gas.agent.redundant import SubmittedRedundantly
     from gas.agent.submission import Submitted
@@ -56,7 +56,7 @@ def submit_redundantly(
         say_or_note(f"job {one.job['id']} on {one.scheduler} was withdrawn")
 
     say_or_note = note if json else say
-    alone = len(made.jobs) + len(made.silent) == 1  # there will be nothing to withdraw
+    alone = len(made.jobs) + len(made.silent) == 1  # then there is nothing to withdraw
     if made.waits:
         _say_waiting(made, json=json)
     won = made.jobs[0] if alone else made.settle(report, note)
@@ -72,7 +72,7 @@ def submit_redundantly(
 
 
 def _say_waiting(made: SubmittedRedundantly, *, json: bool) -> None:
-    """Tell what happens next, and what if the command is interrupted."""
+    """Tell what happens next, and what an interruption of the command would do."""
     text = "waiting until one of them starts: it runs the command, and the others are withdrawn"
     (note if json else say)(text)
     note(

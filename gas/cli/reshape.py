@@ -35,7 +35,7 @@ class SubjectOfJob(Subject):
 
 @dataclass(frozen=True)
 class Gain:
-    """The options for the gain that a change must have."""
+    """The options for the minimum gain of a change."""
 
     threshold: Annotated[
         str,
@@ -50,7 +50,7 @@ class Gain:
     max_processor_hours: MaxProcessorHours = None
 
     def options(self, *, stale_ok: bool) -> ReshapeOptions:
-        """Return them, read."""
+        """Return the parsed options."""
         share, seconds = percentage(self.threshold, "--threshold"), parse_duration(self.least, "--least", minimum=0)
         return ReshapeOptions(share, seconds, self.max_processor_hours, stale_ok)
 

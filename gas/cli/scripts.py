@@ -55,11 +55,11 @@ class Work:
     Attributes
     ----------
     script
-        The Slurm job script that is submitted; None where it is a command.
+        The Slurm job script to submit; None for a command.
     unit
-        What its sizes count; None for what it gives its own size in.
+        The unit of its sizes; None for the unit in which the script gives its own size.
     counts
-        What a size is, in words.
+        The unit of a size, in words.
     """
 
     app: Application
@@ -81,7 +81,7 @@ class Subject:
     def work(self) -> Work:
         """Return the work to run.
 
-        A script may stand where the application file does. With both, the file says the sizes and times of the script.
+        A script may replace the application file. With both, the file gives the sizes and times of the script.
         """
         application, script = self.application, self.script
         if application is not None and script is None and application != "-" and _is_script(application):
@@ -170,7 +170,7 @@ def _options(script: Any, unit: Any) -> Any:
 
 
 def _counted(own: Any) -> str:
-    """Return in words what a size of a script counts."""
+    """Return in words the unit of a script's size."""
     if own.unit == "tasks" and (own.cpus_per_task or 1) > 1:
         return f"tasks of {own.cpus_per_task} CPUs"
     unit: str = own.unit

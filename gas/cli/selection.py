@@ -126,7 +126,7 @@ def scaled(jobs: RigidJobs, load: float) -> Scaled:
     Raises
     ------
     BadInput
-        No factor gives it, or the log would last less than a second or longer than a log can hold.
+        No factor gives this load, or the log would last less than a second or longer than a log can hold.
     """
     from workloads import offered_load, scale_to_load
 
@@ -134,7 +134,7 @@ def scaled(jobs: RigidJobs, load: float) -> Scaled:
     before = offered_load(jobs)
     if before:
         span = int(jobs.submit[-1] - jobs.submit[0])
-        lasts = before * span / load  # divided last: for a tiny load the factor alone would be infinite
+        lasts = before * span / load  # divide last: for a tiny load, the factor alone would be infinite
         for wrong, why in (
             (lasts < 1, "all jobs would arrive in one second"),
             (jobs.submit[0] + lasts > _LAST_SECOND, "the arrivals would span more than 2**53 seconds"),

@@ -32,7 +32,7 @@ SYSTEM_STATE = Path("/var/lib/gas")
 """State directories of services that run each job as its user (``--user``)."""
 
 NAMED = 20
-"""Largest number of jobs that are named while a service drains."""
+"""Largest number of jobs to name while a service drains."""
 
 KEEP = "90d"
 """Default of ``--keep``: how long ended jobs and their output are kept."""
@@ -389,7 +389,7 @@ def _encryption(certificate: str | None, key: str | None, password: Path | None,
 
 
 def _wait_until_drained(directory: Path, pid: int) -> None:
-    """Wait until the draining service has stopped; name the jobs that it waits for, and later the remaining ones."""
+    """Wait until the draining service has stopped; name the jobs for which it waits, and later the remaining ones."""
     from gas.service.draining import until_drained
 
     note(f"draining {directory} (process {pid}): no new jobs are accepted; waiting until all jobs have ended")

@@ -189,7 +189,7 @@ def simulate_command(
                             raise
                         failure = _failed(failed, trace, error, policy=chosen.name)
                         code = code or failure
-                        continue  # it does not keep the others from going on
+                        continue  # the other policies continue
                     command = asked.command(trace, chosen, jobs.machine)
                     more = {**facts, **_source(chosen)}
                     if priorities is not None:
@@ -265,7 +265,7 @@ class _Asked:
         for each in self.classes:
             words += ["--class", each]
         given = {"--from": self.since, "--until": self.until, "--first": self.first, "--scale-load": self.scale_load}
-        given["--notice"] = self.notice if policy == "s3" else None  # alone it would be refused
+        given["--notice"] = self.notice if policy == "s3" else None  # without --policy s3 it would be refused
         for option, value in given.items():
             words += [] if value is None else [option, str(value)]
         words += ["--unit", self.unit] if self.unit != "cpus" else []

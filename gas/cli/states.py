@@ -43,7 +43,7 @@ def walltime_text(job: dict[str, Any]) -> str:
 
 
 def exit_status_of(job: dict[str, Any]) -> int:
-    """Return the exit status by which a shell would report the end of a job; 0 if it completed or has none."""
+    """Return the exit status that a shell would report for a job; 0 if it completed or has none."""
     if job["state"] == "completed":
         return 0
     name = job["signal"]
@@ -59,7 +59,7 @@ def report_end(job: dict[str, Any], *, quiet: bool) -> None:
     Raises
     ------
     JobFailed
-        It did not complete.
+        The job did not complete.
     """
     if job["state"] != "completed":
         raise JobFailed(describe(job))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["submit_command"]
 
 _SOON = 60
-"""A job that starts within this number of seconds needs no watching."""
+"""A job that starts within this number of seconds need not be watched."""
 
 
 @grouped

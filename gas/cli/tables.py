@@ -44,7 +44,7 @@ __all__ = [
     "writing",
 ]
 
-_FREE_WIDTH = 200  # of tables that go to a file or a pipe
+_FREE_WIDTH = 200  # of tables in a file or a pipe
 _COLOURS = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
@@ -78,15 +78,15 @@ def writing(otherwise: str) -> Iterator[None]:
 
 
 def _is_closed() -> bool:
-    """Return whether the program was started without a standard output: `gas.cli.main` then opens one to nowhere."""
+    """Return whether the program was started without standard output: `gas.cli.main` then opens the null device."""
     try:
         return sys.stdout.name == os.devnull
-    except AttributeError:  # one of a test, in memory
+    except AttributeError:  # a test's stream in memory
         return False
 
 
 def try_output() -> None:
-    """Write a blank before JSON, which may begin with one, to detect an unusable output in time."""
+    """Write a blank before JSON, where it is allowed, to detect an unusable output in time."""
     if not sys.stdout.isatty():
         print(end=" ", flush=True)
 
@@ -153,12 +153,12 @@ def print_table(
     Parameters
     ----------
     columns
-        Titles. A line break in one is where it may be broken; where there is room, it is a blank, or nothing if a
-        hyphen stands before it.
+        Titles. A title may be broken at its line breaks; if there is room, a line break is a blank, or nothing after a
+        hyphen.
     whole
-        Columns that say what a row is. If there are any, nothing in the table is cut: in a narrow terminal titles are
-        broken, then blanks are saved and cells broken at blanks, and what still has no room follows in a table of its
-        own in which these columns come again. ``$COLUMNS`` limits such a table wherever it goes.
+        Columns that identify a row. If there are any, nothing in the table is cut: in a narrow terminal titles are
+        broken, then blanks are removed and cells wrapped, and the remaining columns follow in another table, in which
+        these columns are repeated. ``$COLUMNS`` limits such a table for any output.
     to
         Standard output if None.
     """
@@ -199,7 +199,7 @@ _Block = dict[int, _Column]
 def _blocks(
     titles: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str], whole: Sequence[str], width: int
 ) -> list[tuple[int, int, _Block]]:
-    """Return the tables into which a table is divided: width, blanks between columns and columns of each."""
+    """Return the parts into which a table is split: width, blanks between columns and columns of each."""
     flat = {i: _Column.flat(title, left)._replace(breaks=False) for i, title in enumerate(titles)}
     broken = {i: column._replace(title=titles[i]) for i, column in flat.items()}
     keys = [i for i, title in enumerate(titles) if title in whole]

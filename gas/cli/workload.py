@@ -131,7 +131,7 @@ def workload_command(
         _drawable(plot)
     check_outputs({"-o": output, "--plot": plot, "--save-model": save_model}, [fit, model_file, *(compare or [])])
     thanked: set[str] = set()
-    logs = [read_log(path, thanked=thanked) for path in compare or []]  # before the work, so that errors come at once
+    logs = [read_log(path, thanked=thanked) for path in compare or []]  # early, so that errors come at once
     log = generated(request)
     if output is None and not (as_json or plot or save_model):
         output = "-"

@@ -36,7 +36,7 @@ Models, and the fields of the log that each needs:
 
 If a log has no wait times, gas simulate LOG --output FILE adds them.
 """
-"""The end of the help."""
+"""Text at the end of the help."""
 
 
 def estimates_command(
@@ -111,7 +111,7 @@ def estimates_command(
 
 
 class WorkloadCommand(TyperCommand):
-    """``gas workload MODEL``, and ``gas workload estimates MODEL LOG`` beside it."""
+    """The command for ``gas workload MODEL``, and for ``gas workload estimates MODEL LOG``."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Return the context of the command named by the first word."""
