@@ -83,7 +83,7 @@ class Budget:
                 rows = csv.writer(file)
                 rows.writerow(["test", "processor_seconds", "wall_seconds"])
                 rows.writerows((name, f"{one.processor:.3f}", f"{one.wall:.3f}") for name, one in self.single.items())
-        whole = Sum(processor=processor_seconds())  # by now, that of the workers as well
+        whole = Sum(processor=processor_seconds())  # includes the workers by now
         if sum(one.tests for one in self.folders.values()) < PRINTED_FROM:
             return
         ranked = sorted(self.folders.items(), key=lambda pair: -pair[1].processor)

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 __all__ = ["stale", "write"]
 
 TESTS = Path(__file__).parent
-_TAGS = ("*", "*pytest*")  # what stands in the name of plain bytecode, and of that with rewritten asserts
+_TAGS = ("*", "*pytest*")  # the suffixes of plain bytecode, and of bytecode with rewritten asserts
 PACKAGES = ("documents", "experiments", "gas", "speedup_models", "workloads")
 
 

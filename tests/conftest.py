@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # there is one, which imports trio in each process, and is not needed
+os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # an installed plug-in imports trio in each process, and is not needed
 
 import budget
 import bytecode
@@ -31,7 +31,7 @@ import typer.main
 import warm
 from hypothesis import HealthCheck, settings
 
-# No deadline, and nobody complains of slow generation: times say nothing on a busy machine.
+# No deadline and no check for slow generation: times are meaningless on a busy machine.
 settings.register_profile(
     "no deadline",
     settings(),
@@ -54,10 +54,10 @@ MEMORY, ROOM = "/dev/shm", 2 << 30
 if Path(MEMORY).is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
-# What is imported and collected stays until the end: garbage is looked for after that, and not among it.
+# Objects of imports and collection stay until the end: the collector runs after that, and skips them.
 gc.disable()
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background without it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in background jobs
 
 LU = """
 name = "lu.C"
@@ -88,7 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()
-    gc.set_threshold(1000, 10, 200)  # to look through what modules keep, again and again, finds nothing
+    gc.set_threshold(1000, 10, 200)  # scanning the objects of modules again and again finds nothing
     gc.enable()
 
 
@@ -127,7 +127,7 @@ def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     yield
     for handler in [one for one in logging.root.handlers if type(one).__module__ == "gas.service.logs"]:
         logging.root.removeHandler(handler)  # of `gas serve`, run in this process
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # dask_jobqueue sets one of its own when it is imported
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # dask_jobqueue sets its own when it is imported
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,7 @@ class Client(threading.Thread):
         try:
             while time.monotonic() < self.until:
                 self.act(self)
-        except Exception as error:  # a thread must not die unnoticed
+        except Exception as error:  # a thread's error must not go unnoticed
             self.surprises.append(repr(error))
         finally:
             self.connection.close()

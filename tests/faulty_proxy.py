@@ -174,7 +174,7 @@ class Proxy:
                 with self._lock:
                     self.posts.append(json.loads(body))
                     fault = self.faults.pop(0) if self.faults else self.for_ever
-            # one request a connection, so that its end is the end of the answer
+            # one request per connection, so that the answer ends with the connection
             head = head[:-2] + b"Connection: close\r\n\r\n"
             self._pass(client, head, head + body, fault)
 

@@ -11,8 +11,8 @@ from workloads import Header, Log, apply_overrun, rigid_jobs
 
 __all__ = ["HEADER", "HONEST", "JOBS", "LOG", "changed", "checks", "only"]
 
-# On four processors: job 1 fills the machine until 10, job 2 waits for all of it, job 3 is backfilled beside nothing,
-# job 4 goes beside job 3.
+# On four processors: job 1 fills the machine until 10, job 2 waits for all of it, job 3 cannot be backfilled,
+# job 4 can, beside job 3.
 LOG = Log.from_columns(
     {
         "job": [1, 2, 3, 4],

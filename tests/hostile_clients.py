@@ -37,7 +37,7 @@ class Attack:
     async def connected(self):
         client = socket.socket()
         client.setblocking(False)
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # what is not read soon stays with the service
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # the service keeps data not read soon
         loop = asyncio.get_running_loop()
         await loop.sock_connect(client, (HOST, self.port))
         return await asyncio.open_connection(sock=client, limit=2**12)

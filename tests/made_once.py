@@ -21,7 +21,7 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
     with (base / f"once-{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed
+            shutil.rmtree(folder, ignore_errors=True)  # left by a failed worker
             folder.mkdir()
             make(folder)
             made.touch()

@@ -96,7 +96,7 @@ class Story:
         """Have the scheduler stop answering, or answer again."""
         self.failure = error
 
-    # what the program sees of the time
+    # the program's view of time
 
     def time(self) -> float:
         return NOW + self.clock
@@ -115,7 +115,7 @@ class Story:
         while self.events and self.events[0][0] <= self.clock:
             self.events.pop(0)[1]()
 
-    # what it sees of the queue
+    # the program's view of the queue
 
     def availability(self) -> AvailabilityList:
         now = max((start for start, _ in self.frames if start <= self.clock), default=0)

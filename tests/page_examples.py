@@ -119,7 +119,7 @@ class Reader:
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
             "HOME": str(self.folder / "home"),
             "USER": "ada",
-            "GAS_CACHE": str(cache_directory(place).parent),  # what was compiled once is not in the new home
+            "GAS_CACHE": str(cache_directory(place).parent),  # compiled code of earlier examples is not in the new home
             **self.environment,
         }
         (self.folder / "home").mkdir(exist_ok=True)
@@ -246,7 +246,7 @@ class Reader:
             sys.path.remove(str(self.folder))
             os.environ.clear()
             os.environ.update(kept)
-            for name in set(sys.modules) - known:  # modules of the page, which the next one may name likewise
+            for name in set(sys.modules) - known:  # modules of the page; the next page may use the same names
                 if str(self.folder) in str(getattr(sys.modules[name], "__file__", "")):
                     del sys.modules[name]
         if shown is not None:

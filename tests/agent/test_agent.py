@@ -173,7 +173,7 @@ def test_a_script_submits_to_a_slurm_and_reshapes_as_the_commands_do(gas, agent,
     submitted = gas("submit", app, *words, "--max-processor-hours", "0.1334", "--", "./app").json["job"]
     options = PlanOptions(max_processor_hours=0.1334, stale_ok=True)
     made = agent(fresh(config)).submit(["./app"], options).job
-    own = {"id", "name"}  # of each job; its name bears a tag
+    own = {"id", "name"}  # one per job; the job's name contains its tag
     assert {key: value for key, value in made.items() if key not in own} == {
         key: value for key, value in submitted.items() if key not in own
     }

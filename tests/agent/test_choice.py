@@ -58,7 +58,7 @@ def test_what_is_not_chosen_unasked_is_left_out_and_what_it_would_gain_is_said()
         "gpu: left out: all of its nodes have GPUs, but the job requests none; 8 processors would finish there at "
         "1970-01-01T00:02:40Z (40s sooner): to take it, add -e gpu"
     ]
-    assert planned(answers=[BOTH[0], unasked("gpu", 100, 4)]).best.scheduler == "small"  # no gain: nothing is said
+    assert planned(answers=[BOTH[0], unasked("gpu", 100, 4)]).best.scheduler == "small"  # no gain, so no message
 
 
 def test_what_is_not_chosen_unasked_is_chosen_where_nothing_else_can_run_it():

@@ -71,7 +71,7 @@ def settled(sites):
 
 def test_both_parts_start_in_the_same_second_and_move_no_promise(sites, agent):
     before = settled(sites)
-    made = agent.submit_together(RUN, spread=Spread(lead=6))  # so that none has ended when they are listed
+    made = agent.submit_together(RUN, spread=Spread(lead=6))  # long jobs, so that none has ended when they are listed
     assert [job.scheduler for job in made.jobs] == ["a", "b"]
     assert parts(sites) == [[("job", 4)], [("job", 4)]]
     assert of_others(sites) == before
@@ -171,13 +171,13 @@ def killed(sites, method, after, key, lead=SPREAD.lead):
 @pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(("method", "after"), [("reserve", 1), ("reserve", 2), ("submit", 1), ("submit", 2)])
 def test_after_kill_9_the_same_key_leaves_one_whole_coallocation(sites, agent, method, after):
-    before, spread = settled(sites), Spread(lead=15)  # what is left is found before it lapses, on a busy machine too
+    before, spread = settled(sites), Spread(lead=15)  # time to find the remaining parts before they lapse
     killed(sites, method, after, "mine", spread.lead)
     assert sum(map(len, parts(sites))) == (1 if (method, after) == ("reserve", 1) else 2)
     made = agent.submit_together(HELD, spread=spread, key="mine")
     assert parts(sites) == [[("job", 4)], [("job", 4)]]
     assert len({job.job["promise"] for job in made.jobs}) == 1
-    assert (made.planned is None) == (method == "submit")  # it went on where the other had ended
+    assert (made.planned is None) == (method == "submit")  # it continued where the other had ended
     assert of_others(sites) == before
     again = agent.submit_together(HELD, spread=spread, key="mine")
     assert [job.job["id"] for job in again.jobs] == [job.job["id"] for job in made.jobs]

@@ -46,7 +46,7 @@ def test_a_scheduler_that_stays_silent_is_given_up_after_the_patience_that_was_a
     remarks = []
     with pytest.raises(Unreachable, match="hpc: away"):
         wait(queue([RUNS], *["hpc: away"] * 20), 1, patience=0, report=lambda one: None, remark=remarks.append)
-    with pytest.raises(Unreachable):  # one that has never answered may be a slip
+    with pytest.raises(Unreachable):  # a scheduler that has never answered may be a typing mistake
         wait(queue("hpc: away", [DONE]), 1, report=lambda one: None, remark=remarks.append)
     assert remarks == []
 

@@ -70,7 +70,7 @@ def test_a_live_scheduler_is_of_the_present_minute(of_live, apart, fresh):
 
 def test_what_counts_is_when_it_was_asked_and_not_how_long_others_were_waited_for(of_live):
     assert problems(of_live(NOW - 500, ago=500)) == [None]
-    assert problems(of_live(NOW - 100, seconds=90)) == [None]  # read at first, and the rest took so long
+    assert problems(of_live(NOW - 100, seconds=90)) == [None]  # read first, and the other schedulers took this long
     assert problems(of_live(NOW, ago=500)) != [None]
 
 

@@ -67,7 +67,7 @@ def test_a_scheduler_is_asked_for_its_own_past_once(busy, history, remarks, monk
     assert asked == ["s3"]
     assert (found["history"], found["schedulers"][0]["history"]) == ("auto", "s3's accounting")
     agent.plan(PlanOptions(forecasting=Forecasting(samples=20, seed=1)))
-    assert asked == ["s3", "s3"]  # what is asked for otherwise is learnt anew
+    assert asked == ["s3", "s3"]  # other requests are learnt anew
 
 
 def test_from_fewer_than_20_ended_jobs_of_its_own_nothing_is_predicted(busy, tmp_path, remarks, monkeypatch):
@@ -80,7 +80,7 @@ def test_from_fewer_than_20_ended_jobs_of_its_own_nothing_is_predicted(busy, tmp
     monkeypatch.setattr(S3Endpoint, "history", lambda endpoint: history(19))
     with pytest.raises(BadInput, match="only 19 jobs of s3's past ended before now, and predictions need at least 20"):
         Agent(APP, [busy], remark=remarks.append).plan(options)
-    given = PlanOptions(forecasting=Forecasting(history(19), samples=20))  # of a file, its user knows what it is worth
+    given = PlanOptions(forecasting=Forecasting(history(19), samples=20))  # the user of a file knows its accuracy
     assert Agent(APP, [busy], remark=remarks.append).plan(given).to_wire()["prediction"]["history"] == "past"
     monkeypatch.setattr(S3Endpoint, "history", lambda endpoint: history(20))
     assert Agent(APP, [busy], remark=remarks.append).plan(options).best.processors == 10

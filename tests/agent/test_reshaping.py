@@ -158,7 +158,7 @@ def test_when_the_schedule_changes_meanwhile_the_job_is_planned_again(s3, waitin
 
     def late(id, processors, walltime, *, start_by):
         if len(stale) < 1:
-            stale.append(s3.simulated(2, 3600))  # takes what the job was to get
+            stale.append(s3.simulated(2, 3600))  # takes the processors meant for the job
         return give(id, processors, walltime, start_by=start_by)
 
     monkeypatch.setattr(endpoint, "reshape", late)

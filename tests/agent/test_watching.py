@@ -125,7 +125,7 @@ class Steps:
 
 
 def test_on_s3_a_hole_is_taken_with_a_promise_and_a_stale_look_is_repeated(start_s3, monkeypatch):
-    elapsed = [0.0]  # its clock stands still, so that no job starts between two looks, however long these take
+    elapsed = [0.0]  # its clock stands still, so that no job starts between two polls, however long these take
     halfway = int(time.time()) + 0.5
     s3 = start_s3(10, clock=Clock(real=lambda: halfway + elapsed[0]))
     s3.simulated(8, 3600)
@@ -141,7 +141,7 @@ def test_on_s3_a_hole_is_taken_with_a_promise_and_a_stale_look_is_repeated(start
 
     monkeypatch.setattr(endpoint, "reshape", late)
     steps = Steps(
-        lambda: s3.delete(f"/v1/jobs/{in_the_way['id']}"),  # 2 processors are free; and taken before they are asked for
+        lambda: s3.delete(f"/v1/jobs/{in_the_way['id']}"),  # 2 processors are free, but taken before they are requested
         lambda: s3.delete(f"/v1/jobs/{taken[0]['id']}"),  # free again
         lambda: None,
         lambda: (elapsed.__setitem__(0, 2.0), s3.until(waiting["id"], "running")),

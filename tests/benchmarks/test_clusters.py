@@ -102,7 +102,7 @@ def test_growth_on_a_cluster_of_processes(benchmark, tmp_path):
         values = [found[number][name] for number in numbers]
         growth, there, low, high = extrapolated(list(numbers), values, FAR, line="MB" in name)
         shown = f"{growth:7.3f} n" if "MB" in name else f"   n^{growth:.2f}"
-        far = f"{shown}{there:10,.0f}  {low:,.0f}-{high:,.0f}" if LONG else ""  # three small ones say nothing of it
+        far = f"{shown}{there:10,.0f}  {low:,.0f}-{high:,.0f}" if LONG else ""  # three small ones are no evidence
         print(f"{name:>24}" + "".join(f"{value:10,.1f}" for value in values) + far)
     for number, figures in found.items():
         assert figures["runs"] <= 2 * sum(-(-number // size) for size in (1, 2, 5, 25))

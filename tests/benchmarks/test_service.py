@@ -143,7 +143,7 @@ def test_a_durable_submission(benchmark, tmp_path, queued):
     sizes, walltimes = random.integers(1, 500, 100_000).tolist(), random.integers(60, 86_400, 100_000).tolist()
     took: dict[str, list[float]] = {"s3": [], "one row": []}
     with running(serve) as s3, running([__file__, str(tmp_path / "row.sqlite")]) as one_row:
-        for n in range(20):  # warm
+        for n in range(20):  # warm-up
             submit(s3, n, sizes[-n], walltimes[-n])
             submit(one_row, n, sizes[-n], walltimes[-n])
         wanted = iter(enumerate(zip(sizes, walltimes, strict=True)))

@@ -278,7 +278,7 @@ def standing_queue(queued: int, more: int, machine: int, seed: int) -> RigidJobs
     of any share of these.
     """
     random = np.random.default_rng(seed)
-    burst = queued + 40  # so many can run at once, or thereabouts
+    burst = queued + 40  # about as many can run at once
     total = burst + more
     processors = 2 ** random.integers(0, int(machine).bit_length() - 1, total)
     estimate = np.exp(random.uniform(np.log(60), np.log(86_400), total)).astype(np.int64)
@@ -286,7 +286,7 @@ def standing_queue(queued: int, more: int, machine: int, seed: int) -> RigidJobs
     unknown = np.full(total, -1, np.int64)
     number = np.arange(total)
     submit = np.zeros(total, np.int64)
-    for _ in range(4):  # who arrives changes who starts, less each time
+    for _ in range(4):  # each arrival changes later starts, less each time
         jobs = RigidJobs(number + 1, submit, processors, estimate, run_time, unknown, unknown, unknown, number, machine)
         starts = np.sort(simulate(jobs, "easy").start)
         submit = np.concatenate([np.zeros(burst, np.int64), starts[starts > 0][:more]])
@@ -304,7 +304,7 @@ def moved_by_an_event(simulation: Simulation, events: int) -> float:
     moved = 0
     last = simulation.events + events
     while simulation.events < last:
-        before = simulation._state.work[[W_START, W_STATUS]]  # a schedule tells nothing of jobs that wait
+        before = simulation._state.work[[W_START, W_STATUS]]  # a schedule does not contain waiting jobs
         simulation.run(events=1)
         after = simulation._state.work[[W_START, W_STATUS]]
         waited = (before[1] == WAITING) & (after[1] == WAITING)

@@ -246,7 +246,7 @@ def folder(log, tmp_path):
 
 def test_a_folder_is_backtested_log_by_log_and_what_was_skipped_is_named(run, folder):
     result = run(folder, "--jobs", 20, "--samples", 2)
-    assert result.exit_code == 2, result.output  # two of its logs are no use
+    assert result.exit_code == 2, result.output  # two of its logs are unusable
     table, _, skipped = result.stdout.partition("skipped: ")
     rows = [line.split()[0] for line in table.splitlines()[-4:]]
     assert rows == ["a.swf", "packed.swf.gz", "headless", "history.txt"]

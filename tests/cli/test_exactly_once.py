@@ -198,7 +198,7 @@ def bombard(seed, site, submissions, configure, submit, *, kills):
         kill = site.kill if kills and chance.random() < 0.6 else None
         site.proxy.faults = [any_fault(chance, slow=SLOW, kill=kill) for _ in range(chance.choice([0, 1, 1, 2, 4]))]
         config = configure(patience=chance.choice([0.3, 2, 20]), kth=site.proxy.url)
-        # without a key of one's own, the message has the key that goes on
+        # without --key, the message contains the key to repeat the request
         key = f"{seed}-{number}" if chance.random() < 0.5 else None
         for _ in range(20):
             result = submit(config, *([] if key is None else ["--key", key]))
@@ -312,7 +312,7 @@ def test_a_key_knows_its_scheduler_under_another_address_and_is_not_sent_to_anot
     with Proxy(one.url) as proxy:
         proxy.for_ever = Fault(kept=True)
         assert submit(configure(patience=0.2, one=proxy.url), "--key", "k").code == 4
-    again = submit(configure(one=one.url), "--key", "k")  # the other address does not answer any more
+    again = submit(configure(one=one.url), "--key", "k")  # the other address no longer answers
     assert (again.code, again.json["already"]) == (0, False), again.err
     made = submit(configure(one=one.url.replace("127.0.0.1", "localhost")), "--key", "k")
     assert (made.code, made.json["already"]) == (0, True), made.err
@@ -395,7 +395,7 @@ def test_a_request_that_arrives_between_two_plans_is_the_job(two, submit):
             first.delete(f"/v1/jobs/{job['id']}")
         assert proxy.deliver() == [201]
 
-    # the first is kept, the second refused, the first arrives just before the one of the second plan
+    # the first is delayed, the second refused; the first arrives just before the second plan's request
     proxy.faults = [Fault(kept=True), Fault(before=partial(crowd, first)), Fault(before=arrives)]
     result = submit(config)
     assert result.code == 0, result.err
@@ -413,7 +413,7 @@ def test_a_later_call_stays_with_the_scheduler_in_doubt(two, configure, submit, 
     assert failed.code == 4
     key = re.search(r"with --key (\S+)", failed.err)[1]
     proxy.for_ever = Fault()
-    crowd(first)  # the second is far better now, and the first has not got the request
+    crowd(first)  # the second is far better now, and the first has not received the request
     elsewhere = submit(hasty, "-e", "second", "--key", key)
     assert (elsewhere.code, "was sent to" in elsewhere.err) == (1, True)
     again = submit(hasty, "--key", key)

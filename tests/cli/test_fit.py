@@ -278,7 +278,7 @@ def test_what_does_not_go_together_is_refused(gas, timings, tmp_path):
 def test_more_gpus_per_node_than_any_machine_has_are_refused(gas, timings):
     refused = gas(timings, "--gpus-per-node", 10**20)
     assert refused.exit_code == 2
-    assert isinstance(refused.exception, SystemExit)  # a usage error, no failure of its own
+    assert isinstance(refused.exception, SystemExit)  # a usage error, not a failed fit
     assert gas(timings, "--gpus-per-node", 2**31 - 1).exit_code == 0
 
 

@@ -76,8 +76,8 @@ def test_a_schedule_is_followed_by_what_happens_not_by_what_is_expected(queue, t
     gone, new = job(3, "running", start=1, due=900), job(4, "queued", expected=500)
     config = queue(
         [old, PLANNED, other, gone],
-        [old, LATER, other],  # 3 is not listed, so it is asked for ...
-        [old],  # ... and there is none of it
+        [old, LATER, other],  # 3 is not listed, so the client asks for it ...
+        [old],  # ... and the service does not know it
         [old, RUNS, other, new],
     )
     command = [sys.executable, "-m", "gas", "status", "--follow", "--config", config]

@@ -67,7 +67,7 @@ def on_a_terminal(*words, **environment):
     while True:
         try:
             seen += os.read(master, 65536)
-        except OSError:  # the other side is closed
+        except OSError:  # the reader has closed the pipe
             break
     os.close(master)
     assert process.wait() == 0

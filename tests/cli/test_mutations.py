@@ -183,7 +183,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(commands, "app", get_command(commands.app))  # made once: it takes longer than most commands
-    monkeypatch.setattr("gas.endpoints.s3.FOLLOW_PATIENCE_SECONDS", 0.0)  # a stream that is lost is not taken up again
+    monkeypatch.setattr("gas.endpoints.s3.FOLLOW_PATIENCE_SECONDS", 0.0)  # a lost stream is not resumed
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     return tmp_path
 

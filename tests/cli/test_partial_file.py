@@ -28,7 +28,7 @@ def path(tmp_path):
 def test_what_was_simulated_is_there_again_until_all_is_done(path):
     kept = PartialFile(path, pytest.fail)
     assert as_told(kept) == {3: (1, 500, [0, 7]), 9: (0, 0, [0])}
-    kept[12] = Simulated(12, 5000, 90, np.array([], np.int64))  # of a queue too long to be simulated
+    kept[12] = Simulated(12, 5000, 90, np.array([], np.int64))  # of a queue too long to simulate
     kept.close(done=False)
     kept = PartialFile(path, pytest.fail)
     assert as_told(kept)[12] == (5000, 90, [])
@@ -71,7 +71,7 @@ def test_one_that_was_removed_before_it_could_be_locked_is_made_anew(path, monke
     lock, removed = fcntl.flock, []
 
     def late(file, how):
-        if not removed:  # the other process is done in this instant
+        if not removed:  # the other process ends at this moment
             removed.append(path.unlink())
         lock(file, how)
 

@@ -49,7 +49,7 @@ def test_explain_shows_the_trade_offs_and_all_why_each_size_lost_or_is_impossibl
     explained = gas("plan", str(tmp_path / "more.toml"), "-a", paper, "--stale-ok", "--explain").out
     assert "1s later, 17% cheaper" in explained  # 10 processors
     assert "the machine has only 40 processors" in explained
-    assert "finishes 3s later" not in explained  # 30 processors, which use as much as the best
+    assert "finishes 3s later" not in explained  # 30 processors, at the same cost as the best
     assert "(more candidates with --all: 1 no better in any respect)" in explained
     everything = gas("plan", str(tmp_path / "more.toml"), "-a", paper, "--stale-ok", "--all").out
     assert "finishes 3s later" in everything

@@ -72,8 +72,8 @@ def test_waiting_for_a_larger_size_is_better_where_jobs_use_a_tenth_of_their_wal
     assert (plan["schema"], plan["best"]["processors"]) == ("gas.plan/1", 2)
     best = plan["predicted_best"]
     assert best["processors"] == 10
-    assert best["start"] - plan["now"] == pytest.approx(10 * HOUR, abs=60)  # the promise stays what it is
-    assert best["predicted"]["start"] - plan["now"] == pytest.approx(HOUR, abs=HOUR / 4)  # some of what is not known
+    assert best["start"] - plan["now"] == pytest.approx(10 * HOUR, abs=60)  # the promise does not change
+    assert best["predicted"]["start"] - plan["now"] == pytest.approx(HOUR, abs=HOUR / 4)  # some of the unknown data
     assert best == on(plan, 10)
     assert plan["best"] == on(plan, 2)
     assert plan["prediction"]["chosen_by"] == "expected finish"
@@ -143,7 +143,7 @@ def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk(gas, app, busy
     assert "10 processors on s3" in gas(*options, "--risk", "50%").out
     sure = gas(*options, "--risk", "95%")
     assert sure.code == 3
-    assert re.search(r"2 processors: 95% sure to finish \S+ after the deadline", sure.err)  # misses it by least
+    assert re.search(r"2 processors: 95% sure to finish \S+ after the deadline", sure.err)  # misses it by least time
 
 
 def test_who_wants_to_be_sure_is_told_what_it_costs(gas, app, busy, tmp_path):
@@ -242,7 +242,7 @@ def test_a_long_queue_is_simulated_fewer_times_and_that_is_said(gas, app, busy, 
     monkeypatch.setattr("gas.agent.prediction.VISITS", 1.0)
     fewer = "its queue was simulated 10 times instead of 500, to limit the time; intervals are less accurate"
     assert fewer in gas("plan", app, "-e", busy.url, "--predict", tenth).err
-    result = gas("plan", app, "-e", busy.url, "--predict", tenth, "--samples", "20", "--json")  # who asks, waits
+    result = gas("plan", app, "-e", busy.url, "--predict", tenth, "--samples", "20", "--json")  # samples as requested
     assert "to limit the time" not in result.err
     assert result.json["prediction"]["schedulers"][0]["samples"] == 20
 
@@ -400,7 +400,7 @@ def test_a_prediction_that_took_so_long_that_its_starts_have_passed_is_made_agai
     assert result.code == 0, result.err
     assert len(slowly) == 2
     assert "some planned starts have passed since, so Gas predicts again" in result.err
-    assert result.err.count("predictions from so few") <= 1  # what was said once is not said again
+    assert result.err.count("predictions from so few") <= 1  # a message is not repeated
     for candidate in result.json["candidates"]:
         assert candidate["predicted"]["start"] >= result.json["now"]
 

@@ -214,7 +214,7 @@ def test_a_job_of_an_s3_is_reshaped(gas, s3, app):
     s3.simulated(1, 3600)
     waiting = s3.simulated(4, 140, 125)
     found = gas("reshape", str(waiting["id"]), app, "-e", s3.url, "--dry-run")
-    assert re.fullmatch(  # its clock goes on
+    assert re.fullmatch(  # its clock continues
         r"job 3 stays unchanged \(8 processors would finish 57s sooner; the minimum for a change is 3m0[456]s\): "
         r"waits for 4 processors, planned to start in (1h00m|59m5\ds) and to finish in 1h0[12]m\n",
         found.out,

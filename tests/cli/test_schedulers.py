@@ -122,7 +122,7 @@ def test_a_program_for_tokens_in_a_folder_is_not_run_and_no_token_is_sent(gas, s
     shown = gas("endpoints", "--trust")
     assert shown.out.splitlines()[1] == f"  ada: slurm {s3.url}, runs {program.absolute()}"
     gas("plan", lu)
-    assert Path("ran").read_text() == "\n"  # it is run now, and does not see the token of another service
+    assert Path("ran").read_text() == "\n"  # the program runs now, and does not get the token of another service
 
 
 def test_what_is_trusted_is_shown_without_control_characters(gas, tmp_path, monkeypatch):

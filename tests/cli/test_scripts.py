@@ -160,7 +160,7 @@ def test_accounts_and_qos_are_candidates_of_their_own(fake, gas, monkeypatch):
     monkeypatch.setattr(slurm_endpoint, "choices", lambda *_, **__: [Choice(), Choice(qos="high")])
     found = gas("plan", "job.sh", "--json", "--stale-ok", "-e", "gastest-main")
     assert {c["scheduler"] for c in found.json["candidates"]} == {"gastest-main", "gastest-main+qos=high"}
-    assert found.json["best"]["scheduler"] == "gastest-main"  # of equal ones what a job gets anyway
+    assert found.json["best"]["scheduler"] == "gastest-main"  # of equal ones, the default of a job
     made = gas("submit", "job.sh", "--stale-ok", "-e", "gastest-main")
     assert "follow it: gas wait 100 -e gastest-main\n" in made.out
 

@@ -65,7 +65,7 @@ def test_jobs_and_promises_survive_kill_9(tmp_path, gas, lu):
     service, url = start("--processors", "10", "--state", str(tmp_path / "state"))
     for _ in range(3):
         assert gas("submit", lu, "-e", url, "--simulate", "--json").code == 0
-    time.sleep(1.1)  # what starts at once has started
+    time.sleep(1.1)  # jobs that start at once have started
     before = gas("status", "-e", url, "--json").json["jobs"]
     os.kill(service.pid, signal.SIGKILL)
     service.communicate()

@@ -435,7 +435,7 @@ def test_no_terminal_is_too_narrow_for_the_names_of_policies(gas, log, monkeypat
     assert "…" not in done.out
     if width >= 60:
         assert max(map(len, done.out.splitlines()[1:])) <= width  # the first line is text, and may wrap
-    # Whatever the width, the same figures.
+    # The figures are the same at any width.
     wide = gas("simulate", log, "--policy", "easy", "--json").json["results"][0]
     of_easy = [row for row in rows if row and row[0] == "easy"]
     assert any(f"{wide['mean_wait']:,.0f}" in (word.rstrip("*") for word in row) for row in of_easy)
@@ -785,7 +785,7 @@ def test_classes_have_figures_of_their_own_and_the_schedule_is_audited_with_them
     audited = gas("audit", tmp_path / "s3.csv", "--log", log, "--promise", "s3")
     assert audited.code == 0
     assert "no job of lower priority overtakes" in audited.out
-    # The same schedule with all priorities reversed is none that S³ makes.
+    # S³ never makes this schedule with all priorities reversed.
     text = (tmp_path / "s3.csv").read_text()
     swapped = re.sub(r"priority=([01])", lambda found: f"priority={1 - int(found[1])}", text)
     (tmp_path / "other.csv").write_text(swapped)

@@ -12,7 +12,7 @@ from gas.errors import JobFailed
     ("found", "starts", "ends"),
     [
         (job(7, "queued", expected=160), "in 1m00s?", ""),
-        (job(7, "queued", expected=40), "now?", ""),  # should have started; it is as near as can be
+        (job(7, "queued", expected=40), "now?", ""),  # should have started, but is still waiting
         (job(7, "queued"), "not planned", ""),
         (job(7, "queued", promise=160, due=220), "in 1m00s", "in 2m00s"),
         (job(7, "running", expected=70, start=70, due=130), "30s ago", "in 30s"),

@@ -64,7 +64,7 @@ def test_a_stale_plan_is_made_again_and_then_sent(gas, lu, s3, monkeypatch):
 
     def crowd_first(self, request, job, key):
         if not seen:
-            s3.simulated(10, 1000)  # somebody else takes the machine between planning and submitting
+            s3.simulated(10, 1000)  # another user takes the machine between planning and submitting
         seen.append(request)
         return original(self, request, job, key)
 

@@ -42,7 +42,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
     path.write_bytes(b"old")
     program = (
         "import resource, sys\nfrom documents.whole_file import whole_file\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"  # as a disk on which 1000 bytes are left
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"  # like a disk with 1000 bytes left
         "with whole_file(sys.argv[1]) as file:\n    file.write(bytes(5000))\n"
     )
     done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, timeout=60)

@@ -114,7 +114,7 @@ def test_a_token_does_not_travel_in_the_clear_unless_that_is_meant(token_file):
         access(AWAY, token_file=str(token_file))
     with pytest.raises(BadInput, match="GAS_INSECURE=1"):
         access(AWAY, environment={"GAS_TOKEN": SECRET})
-    with pytest.raises(BadInput, match="insecure = true"):  # the variable is for the variable's token
+    with pytest.raises(BadInput, match="insecure = true"):  # the variable applies to the token in the variable
         access(AWAY, token_file=str(token_file), environment={"GAS_INSECURE": "1"})
     with pytest.raises(BadInput, match="GAS_INSECURE=1"):
         access(AWAY, environment={"GAS_TOKEN": SECRET, "GAS_INSECURE": "0"})
@@ -154,7 +154,7 @@ def test_no_other_credentials_are_sent(scripted, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
     endpoint = S3Endpoint("x", scripted.url)
-    endpoint.connection._session.trust_env = True  # as for a service of another machine
+    endpoint.connection._session.trust_env = True  # like a service on another machine
     with pytest.raises(Unreachable):
         endpoint.availability()
     assert "Authorization" not in scripted.headers[0]
@@ -296,7 +296,7 @@ def encrypted(tmp_path):
             pass
 
     class Server(ThreadingHTTPServer):
-        def handle_error(self, *_):  # a client that breaks off
+        def handle_error(self, *_):  # a client that closes the connection early
             pass
 
     authority = trustme.CA()

@@ -175,12 +175,12 @@ def test_a_timeout_that_is_none_counts_as_a_minute(timeout, monkeypatch):
 
 
 def test_an_s3_is_waited_for_as_long_as_it_asks_itself():
-    # three times 20 s, and 5 s for one that says that it is busy
+    # three times 20 s, and 5 s for a server that says that it is busy
     assert S3Endpoint("kth", "http://127.0.0.1:9", timeout=20, retries=2, patience=5).timeout == 65
 
 
 def test_a_file_is_read_where_it_is_asked_for_however_long_it_takes(monkeypatch):
-    # A thread that is left reading standard input makes Python abort at its end.
+    # A thread still reading standard input makes Python abort at exit.
     read_in = []
 
     class Typing:

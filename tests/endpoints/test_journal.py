@@ -115,4 +115,4 @@ def test_a_full_disk_is_named_with_the_place(tmp_path):
         os.dup2(full.fileno(), file.fileno())
         with pytest.raises(BadInput, match=r"page\.json: cannot be written .No space left"):
             page.sent_to("http://a", 1)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())  # for what is still to be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())  # for entries not yet written

@@ -205,7 +205,7 @@ def test_a_waiting_job_is_seen_beside_the_plans_of_others_and_given_another_shap
     seen = endpoint.standing(waiting["id"])
     assert (seen.job["expected"], seen.version) == (waiting["promise"], seen.availability.version)
     assert [frame.free for frame in seen.availability.frames][-2:] == [2, 10]
-    latest = first["promise"] + 60  # what is free now stays free, and the machine may be busy
+    latest = first["promise"] + 60  # free processors stay free, and the machine may be busy
     with pytest.raises(StalePlan, match="kth: job 2: the first slot"):
         endpoint.reshape(waiting["id"], 10, 60, start_by=latest)
     job = endpoint.reshape(waiting["id"], 2, 60, start_by=latest)

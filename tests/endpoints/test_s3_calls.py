@@ -120,7 +120,7 @@ def test_a_job_that_cannot_be_understood(scripted, content):
 @pytest.mark.parametrize(("kind", "status"), REFUSALS)
 @pytest.mark.parametrize("lost_before", [False, True])
 def test_a_refusal_is_the_end_of_doubt_only_if_nothing_else_was_sent(scripted, kind, status, lost_before):
-    nothing = (200, b'{"jobs": []}')  # what a 409 has the client ask for: the job of its key
+    nothing = (200, b'{"jobs": []}')  # after a 409 the client asks for this: the job of its key
     scripted.answers = [("cut", b"")] * lost_before + [refusal(kind, status), nothing]
     endpoint = S3Endpoint("x", scripted.url)
     with pytest.raises(kind):

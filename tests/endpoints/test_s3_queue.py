@@ -123,7 +123,7 @@ def test_a_history_has_those_that_ended_by_themselves_and_as_arrivals_those_that
     log = found.log("cpus")
     assert (found.name, dict(found.users)) == ("own past", {"bob": 0, "ann": 1})
     assert (log.start_time + log.submit).tolist() == [NOW - 500, NOW - 500, NOW - 500, NOW - 40, NOW - 20]
-    assert log.wait.tolist() == [200, 200, 200, -1, -1]  # so that it is not known when the last two end
+    assert log.wait.tolist() == [200, 200, 200, -1, -1]  # so that the ends of the last two are unknown
     assert log.run_time.tolist() == [40, 40, 100, 0, 0]
     assert log.requested_processors.tolist() == [4, 4, 4, 4, 9]
     assert log.requested_time.tolist() == [100] * 5

@@ -53,7 +53,7 @@ def test_a_body_that_is_not_complete_in_time_is_said_to_be(server, session):
 def test_a_stream_that_falls_silent_is_lost_but_not_one_that_lasts(server, session):
     server.answer = lambda method, path: (piece for part in ([HEAD], for_ever(b":\n", 0.02)) for piece in part)
     with stream(session, server.url, timeout=0.2, silence=0.3) as (_, pieces):
-        until = time.monotonic() + 0.6  # beyond the time for the head
+        until = time.monotonic() + 0.6  # beyond the time limit for the head
         assert any(time.monotonic() > until for _ in pieces)
     server.answer = lambda method, path: (piece for part in ([HEAD, b":\n"], for_ever(b"", 0.1)) for piece in part)
     with stream(session, server.url, timeout=5, silence=0.2) as (_, pieces), pytest.raises(requests.ReadTimeout):

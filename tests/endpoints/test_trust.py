@@ -58,7 +58,7 @@ def test_a_changed_file_has_to_be_allowed_again(file):
     before = file.read_text()
     file.write_text(before + "# more\n")
     assert "has changed since you trusted it" in distrust(file)
-    file.write_text(before)  # what was allowed stays so
+    file.write_text(before)  # existing permissions are kept
     assert distrust(file) is None
 
 
@@ -141,7 +141,7 @@ def test_a_link_counts_as_what_it_leads_to(file, tmp_path, give_away):
     link = tmp_path / "link.toml"
     link.symlink_to(file)
     allow(read_document(link))
-    assert distrust(file) is None  # one file, whatever it is called by
+    assert distrust(file) is None  # one file under several names
     assert distrust(link) is None
     give_away(file)
     assert "belongs to" in distrust(link, named=True)
@@ -171,7 +171,7 @@ def test_so_does_one_further_up_and_one_that_a_link_lies_in(file, tmp_path):
 
 
 def test_a_sticky_directory_and_what_is_above_the_home_do_not_matter(file, monkeypatch):
-    file.parent.chmod(0o1777)  # as /tmp
+    file.parent.chmod(0o1777)  # like /tmp
     assert distrust(file, named=True) is None
     below = file.parent / "home" / ".config"
     below.mkdir(parents=True)

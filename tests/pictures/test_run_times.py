@@ -70,7 +70,7 @@ def test_legends_name_the_classes_with_their_share_and_panels_the_logs(texts):
     found = texts([LOG, generate(500, generator=np.random.default_rng(1))], title="Two")
     for text in ("made", "jann", "Two", "1 (19%)", "2–4 (29%)", "5–16 (24%)", "65 and more (24%)", "run time up to"):
         assert text in found, text
-    assert "17–64 (5%, too few)" in found  # ten jobs are not a distribution
+    assert "17–64 (5%, too few)" in found  # ten jobs are too few for a distribution
     assert found.count("processors (share of jobs)") == 2
 
 

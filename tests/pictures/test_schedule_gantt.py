@@ -40,7 +40,7 @@ def test_backfilled_jobs_are_marked_in_the_chart(tmp_path):
     def ink(schedule):
         draw_gantt([schedule], tmp_path / "x.png", log=LOG, window=(0, 100))
         image = imread(tmp_path / "x.png")[:, :, :3]
-        # Inside the chart, without text and axis: what has this ink from the top of job 3 to its foot.
+        # Inside the chart, without text and axis: pixels of this colour from the top of job 3 to its bottom.
         return (image[150:400, 150:1600].max(axis=2) < 0.2).sum(axis=0).max()
 
     in_order = replace(passing(), start=np.array([0, 100, 200]), end=np.array([100, 200, 250]))

@@ -213,7 +213,7 @@ class FakeApi:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True  # else each answer waits for an acknowledgement
+            disable_nagle_algorithm = True  # otherwise each answer waits for an acknowledgement
 
             def answer(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -228,8 +228,8 @@ def fill(oar: LiveOar, kind: str, chance: random.Random) -> None:
             options[1] = f"host={chance.randint(1, 4)}/core={chance.randint(1, 8)},walltime=1:{minutes % 60:02}:00"
         oar.submit(user, *options)
         if number == 4:
-            oar.settled()  # the first ones start before there is a queue
-    oar.sql("analyze jobs")  # else the database lists users of one karma now in one order and now in another
+            oar.settled()  # the first jobs start before there is a queue
+    oar.sql("analyze jobs")  # otherwise the database lists users of equal karma in varying order
     oar.submit(oar.users[0], "-l", "resource_id=1,walltime=0:20:00")
     oar.settled()
 
@@ -303,7 +303,7 @@ def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str, kept: Pat
     moved = any(after.get(id, {}).get("scheduledStart") != start for id, start in before.items())
     try:
         id = oar.submit(user, *shape.options())
-    except RuntimeError as error:  # never, says oarsub
+    except RuntimeError as error:  # oarsub says never
         refused = str(error)[-200:]
         return [Measured(kind, seed, user, name, shape, now, start, None, remarks, refused)
                 for name, (now, start, remarks) in predicted.items()]  # fmt: skip

@@ -57,7 +57,7 @@ def test_the_chart_is_asked_for_from_the_past_on_in_utc(oar, endpoint, monkeypat
     assert begin > 0
     assert CommandTransport("x").programs.environment["TZ"] == "UTC"
     monkeypatch.undo()
-    time.tzset()  # mktime has looked at TZ: this process would stay in New York
+    time.tzset()  # mktime caches TZ: without it, this process would stay in New York
 
 
 def test_resources_that_do_not_fulfil_the_condition_are_left_out_by_oar_itself(oar, endpoint):
@@ -111,7 +111,7 @@ def test_a_command_that_hangs_is_given_up_and_ended(oar):
     before = time.monotonic()
     with pytest.raises(Unreachable, match=r"oarstat has not answered for 0.5 s \(`timeout` in the endpoint.s table\)"):
         CommandTransport("oar", timeout=0.5).active_jobs()
-    assert time.monotonic() - before < 20  # and not the 30 s for which it hangs
+    assert time.monotonic() - before < 20  # not the 30 s for which the program hangs
 
 
 def test_one_that_belongs_to_another_user_is_left_alone(oar, monkeypatch):

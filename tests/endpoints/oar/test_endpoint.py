@@ -157,7 +157,7 @@ def test_a_submission_that_got_no_answer_and_made_no_job_is_in_doubt(where):
     assert raised.value.key == "k"
     assert made.in_doubt("k")
     assert jobs() == []
-    job = made.submit(REQUEST, JOB, "k")  # whoever comes again looks for it, and submits it if it is not there
+    job = made.submit(REQUEST, JOB, "k")  # a repeated submission looks for the job, and submits it if it is missing
     assert len(jobs()) == 1
     assert not made.in_doubt("k")
     assert made.job_by_key("k")["id"] == job["id"]
@@ -250,7 +250,7 @@ def test_of_two_jobs_of_one_key_the_one_that_waits_behind_is_cancelled(oar, endp
     made._doubtful.add("k")
     tag = tag_of("k")
 
-    def arrive(batch):  # while this one is submitted, the one of before arrives
+    def arrive(batch):  # the earlier submission arrives during this one
         oar.put(Job_Id=1, name=f"ocean.{tag}")
         return submit(batch)
 

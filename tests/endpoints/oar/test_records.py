@@ -97,7 +97,7 @@ def test_the_name_is_shown_without_its_tag():
         ((("nodes", 3),), "nodes", 3),
         ((("nodes", 2), ("core", 4)), "nodes=2/core", 4),
         ((("nodes", 2), ("core", 4)), "nodes/core=4", 2),
-        ((("core", None),), "core", 2),  # all there are: those it has
+        ((("core", None),), "core", 2),  # ALL: the cores that the job has
         ((("network_address", 2),), "core", 2),
     ],
 )

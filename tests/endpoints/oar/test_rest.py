@@ -253,7 +253,7 @@ def test_what_users_have_used_is_read_where_it_decides(api, endpoint):
     api.used["ann"] = (5000, 5000)
     found = made.availability()
     assert int(found.anchors(np.array([8]), np.array([60]), 0)[0]) - now == pytest.approx(661 + 3661, abs=2)
-    assert any("karma" in remark for remark in made.remarks)  # bob's message is from before
+    assert any("karma" in remark for remark in made.remarks)  # bob's message is older
 
 
 def test_an_api_that_does_not_say_who_asks_is_planned_with(api, endpoint):

@@ -138,7 +138,7 @@ def test_any_words_arrive_as_they_are_by_either_transport(words, value):
     batch = made(job=job)
     assert run_as_oar_would(batch.command) == words
     over = body_of(batch)["command"]
-    assert not set(over) & set('"$`\\!\n\r')  # what the API's own shells would change
+    assert not set(over) & set('"$`\\!\n\r')  # characters that the API's own shells would change
     assert run_as_oar_would(over) == words
 
 

@@ -43,7 +43,7 @@ def test_how_much_longer_it_is_than_with_an_exact_model(came):
 def test_killed_counts_jobs_not_requests(came):
     plan = Plan("each size", 300, "gas")
     kills = came.killed.copy()
-    kills[:, PLANS.index(plan)] = np.arange(len(kills)) % 4  # none, once, twice, three times
+    kills[:, PLANS.index(plan)] = np.arange(len(kills)) % 4  # never, once, twice, three times
     assert killed(replace(came, killed=kills), plan)(0.9).mean == 75
 
 
