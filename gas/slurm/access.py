@@ -186,14 +186,17 @@ def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> I
 
 
 def _memory(case: Standing, strictly: bool) -> Iterator[Binding]:
-    """Test MaxMemPerNode; a job above MaxMemPerCPU gets more CPUs instead (slurm.conf(5))."""
+    """Test MaxMemPerNode; a job above MaxMemPerCPU gets more CPUs instead (slurm.conf(5)).
+
+    All memory of a node (--mem=0) is that of the partition's first one (seen on 22.05, 24.11 and 26.05).
+    """
     job, partition, settings = case.job, case.partition, case.settings
     most = partition.most_memory_per_node
     if most is None and partition.most_memory_per_cpu is None:
         most = settings.most_memory_per_node
     if most is None:
         return
-    per_node = job.memory_per_node
+    per_node = extent_of(case.cluster, partition).first_memory if job.memory_per_node == 0 else job.memory_per_node
     if job.memory_per_cpu is not None:
         per_node = job.memory_per_cpu * (job.tasks_per_node or 1) * job.cpus_per_task
     if per_node is not None and per_node > most:

@@ -137,3 +137,13 @@ def test_22_05_looks_for_no_nodes_of_a_job_that_its_partition_does_not_allow():
     assert said(early, job(1, exclusive=True)) == ("never", "PartitionTimeLimit")
     closed = a_cluster(partitions=[replace(MAIN, allowed_accounts=("chem",))], version="22.05.8")
     assert said(closed, job()) == ("never", "Job's account not permitted to use this partition")
+
+
+def test_all_memory_of_a_node_is_compared_as_that_of_the_first():
+    """Seen on 22.05, 24.11 and 26.05: with MaxMemPerNode=3000 --mem=0 waits for ever if the first node has 4,000 MB."""
+    partition = replace(MAIN, most_memory_per_node=3000)
+    for sizes, outcome in (((4000, 2400), "never"), ((2400, 8000), "free")):
+        made = a_cluster(partitions=[partition])
+        memory = {name: sizes[min(place, 1)] for place, name in enumerate(partition.nodes)}
+        made = replace(made, nodes=tuple(replace(one, memory=memory.get(one.name, 1)) for one in made.nodes))
+        assert said(made, job(cpus=1, memory_per_node=0))[0] == outcome
