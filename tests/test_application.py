@@ -294,7 +294,7 @@ def test_a_file_damaged_anywhere_is_read_or_refused(tmp_path_factory, text, dama
 def test_any_bytes_at_all_are_read_or_refused(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "junk.toml"
     path.write_bytes(data)
-    with pytest.raises((BadInput, FieldError, ModelError)):  # no forty bytes make a model
+    with pytest.raises((BadInput, FieldError, ModelError)):  # forty bytes cannot be a model
         read_application(path)
 
 

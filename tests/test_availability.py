@@ -84,7 +84,7 @@ def test_the_last_frame_need_not_be_the_whole_machine():
 def test_a_list_is_built_from_starts_and_free_processors():
     availability = AvailabilityList.of([0, 5], [3, 7])
     assert availability.frames == [Frame(0, 5, 3), Frame(5, None, 7)]
-    assert availability.processors == 7  # by default what is ever free
+    assert availability.processors == 7  # by default the largest number that is ever free
     assert AvailabilityList.of(np.array([4]), np.array([3]), processors=9).processors == 9
 
 
@@ -282,7 +282,7 @@ def test_a_valid_list_with_a_few_things_changed_is_read_or_refused(data):
             where.pop(key, None)
     availability = read_or_refused(json.dumps(wire))
     if availability is not None:
-        # Whoever got through keeps the rules of the format.
+        # Lists that were accepted keep the rules of the format.
         frames = availability.frames
         assert frames[0].start == availability.now
         assert frames[-1].end is None

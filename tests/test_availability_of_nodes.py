@@ -22,7 +22,7 @@ def test_the_counts_are_what_is_free_at_each_moment(machine):
     for frame in frames:
         for second in range(frame.start, min(frame.end or frame.start + 3, machine.now + HORIZON)):
             assert frame.free == sum(free_at(machine, node, second) for node in range(len(machine.capacity)))
-    assert type(counts).from_wire(counts.to_wire(), "counts").frames == frames  # nothing that the format refuses
+    assert type(counts).from_wire(counts.to_wire(), "counts").frames == frames  # all are valid in the format
     assert frames[-1].free == machine.processors
 
 

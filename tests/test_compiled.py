@@ -117,7 +117,7 @@ def test_the_cache_serves_unchanged_sources_and_notices_changes_anywhere_below(s
 
     (sources / "constants.py").write_text(CONSTANTS)
     (sources / "inner.py").write_text(INNER)
-    assert run(sources, cache) == (30, 1)  # as it was, and still there
+    assert run(sources, cache) == (30, 1)  # unchanged, and still cached
     assert not list(sources.rglob("*.nbi"))  # nor did numba write beside the sources
 
 
@@ -161,7 +161,7 @@ def test_machine_code_that_is_not_used_for_long_goes_when_a_source_changes(sourc
     run(sources, cache)
     old = {each for each in cache.iterdir() if each.name.startswith("kernels-")}
     long_ago = time.time() - (module.UNUSED_DAYS + 1) * 86400
-    for each in old:  # of both kernels; one of them is still what it was
+    for each in old:  # of both kernels; one of them is unchanged
         os.utime(each / "lock", (long_ago, long_ago))
     (unused,) = (each for each in old if list(each.glob("outer*.nbi")))
     (sources / "outer.py").write_text((sources / "outer.py").read_text() + "\n# changed\n")

@@ -73,7 +73,7 @@ def test_a_job_is_planned_submitted_and_run_no_later_than_promised(log, lu, tmp_
         submission = asked("submit", lu, "-e", url, "--", "sh", "-c", script)
         job, best = submission["job"], submission["plan"]["best"]
         assert job["promise"] <= best["start"] + 2, "the promise is what was planned with"
-        # What runs under the log's load must come soon, or this test would wait for hours.
+        # Jobs under the log's load must start soon, or this test would wait for hours.
         assert job["promise"] - job["submitted"] < 20
 
         ended = asked("wait", str(job["id"]), "-e", url, "--timeout", "60s")

@@ -340,7 +340,7 @@ def test_ties_go_to_fewer_processors():
 
 
 def test_then_to_the_scheduler_named_first():
-    # The earlier start, the rule between, cannot decide: one size takes one time, whoever runs it.
+    # The rule between, the earlier start, cannot decide: a size takes the same time on all schedulers.
     a, b = AvailabilityList.of([0], [2], scheduler="a"), AvailabilityList.of([0], [2], scheduler="b")
     assert plan(exactly({2: 5}), [a, b]).best.scheduler == "a"
     assert plan(exactly({2: 5}), [b, a]).best.scheduler == "b"
@@ -380,7 +380,7 @@ def test_a_deadline_is_kept_on_its_very_second_and_names_what_is_late():
     ]
 
 
-@pytest.mark.parametrize("hours", [1.13, 2.01, 8.2, 0.1])  # some times 3600 are a little less in floating point
+@pytest.mark.parametrize("hours", [1.13, 2.01, 8.2, 0.1])  # some times 3600 are slightly smaller in floating point
 def test_a_budget_of_processor_hours_is_kept_to_the_second(hours):
     seconds = round(hours * 3600)
     availability = AvailabilityList.of([0], [4])

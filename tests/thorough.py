@@ -50,7 +50,7 @@ class Thorough:
     always the same; ``but=["svg"]`` keeps those cases. With "each", a test that keeps none gets one.
     """
 
-    @pytest.hookimpl(tryfirst=True)  # what is left out is of no concern to others
+    @pytest.hookimpl(tryfirst=True)  # so that other plug-ins do not see excluded tests
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         if ALL or "thorough" in config.option.markexpr or any("::" in one for one in config.args):
             return

@@ -99,7 +99,7 @@ class _Starter:
         self.cold = cold
         self.server: _Server | None = None
         self.workers: _Server | None = None
-        self.inside: tuple[list[str], _Server] | None = None  # the one in a name space that was entered last
+        self.inside: tuple[list[str], _Server] | None = None  # the server in the name space that was entered last
         self.lock = threading.Lock()
         self.begun_with = read_at_start(dict(os.environ))
         self.libc = ctypes.CDLL(None)
@@ -131,7 +131,7 @@ class _Starter:
                 "environment": environment,
                 "session": bool(rest[5]),
             }
-            streams = [pipes[0], pipes[3], pipes[5]]  # where -1 stands, the one of this process
+            streams = [pipes[0], pipes[3], pipes[5]]  # -1 means the stream of this process
             streams = [n if fd == -1 else fd for n, fd in enumerate(streams)]
             process.pid = starter.fork(of_workers or prefix, request, streams)
             process._child_created = True

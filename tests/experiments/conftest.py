@@ -23,7 +23,7 @@ def made_log(path, name, *, jobs=500, days=75, seed=1):
     first, zone, processors, thanks = LOGS[name]
     generator = np.random.default_rng(seed)
     log = generate(jobs, processors, generator=generator, load=0.8)
-    slower = days * 86400 / log.submit[-1]  # as busy, but slower
+    slower = days * 86400 / log.submit[-1]  # as many processors in use, but slower
     run_time = np.trunc(log.run_time * slower)
     begin = datetime.fromisoformat(first).replace(tzinfo=ZoneInfo(zone))
     header = Header.of(

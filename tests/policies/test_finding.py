@@ -94,7 +94,7 @@ def test_names_stay_apart(file):
 
 def test_a_plug_in_is_found_by_its_name_and_a_broken_one_breaks_no_other(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch)
-    assert [point.name for point in plug_ins()] == ["broken", "in-order", "leaving"]  # the name of ours is ours
+    assert [point.name for point in plug_ins()] == ["broken", "in-order", "leaving"]  # Gas's names are reserved
     assert type(made("in-order")).__name__ == "InOrder"
     with pytest.raises(BadInput, match="no_such_module_of_a_test:Policy cannot be loaded: ModuleNotFoundError"):
         made("broken")

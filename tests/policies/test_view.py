@@ -33,5 +33,5 @@ def test_nothing_can_be_written_and_a_mistyped_name_has_the_right_one():
         del machine.free
     with pytest.raises(AttributeError, match='the machine has no attribute "queue"; known: free, now'):
         _ = machine.queue
-    with pytest.raises(AttributeError, match='"run_time"'):  # which no scheduler knows
+    with pytest.raises(AttributeError, match='"run_time"'):  # no scheduler knows it
         _ = job.run_time

@@ -53,7 +53,7 @@ def test_where_the_scheduler_is_the_one_that_is_simulated_predictions_beat_its_p
     )
     delayed = planned > 0
     assert delayed.sum() > 40
-    assert (wait <= planned).all()  # S³ keeps its promises, and they are what is planned here
+    assert (wait <= planned).all()  # S³ keeps its promises, which are the planned starts here
     assert np.abs(simulated - wait)[delayed].mean() < 0.7 * (planned - wait)[delayed].mean()
     assert np.mean([one.inside for one in outcomes]) >= 0.8
 
@@ -82,7 +82,7 @@ def test_what_is_predicted_does_not_depend_on_what_comes_later(busy, outcomes, t
         executable=np.where(later, 9, busy.executable),
         partition=np.where(later, 7, busy.partition),
     )
-    true = {"wait": 0, "held_from": 0.0, "raw_held_from": 0.0}  # what came true may differ
+    true = {"wait": 0, "held_from": 0.0, "raw_held_from": 0.0}  # outcomes may differ
     of_both = RecordedQueue(busy), RecordedQueue(changed)
     until = int(np.count_nonzero(of_both[0].jobs.submit <= at)) + 40
     before, after = (
@@ -103,7 +103,7 @@ def test_the_interval_heals_where_a_scheduler_is_later_than_any_plan():
     held = np.mean([one.raw_low <= one.wait <= one.raw_high for one in found[100:]])
     assert held < 0.75
     corrected = np.mean([one.inside for one in found[100:]])
-    assert corrected - held > (0.9 - held) / 3  # a third of what is missing, at least
+    assert corrected - held > (0.9 - held) / 3  # at least a third of the gap
 
 
 @pytest.mark.thorough
@@ -134,7 +134,7 @@ def test_threads_and_interruptions_change_nothing(busy):
     assert [next(begun) for _ in range(25)] == whole[:25]
     begun.close()
     assert len(kept) >= 25
-    simulated = dict(islice(kept.items(), 25))  # threads may be ahead, on a loaded machine by all
+    simulated = dict(islice(kept.items(), 25))  # threads may be ahead, on a busy machine by all samples
     kept = dict(simulated)
     assert list(backtest(queue, places, samples=5, threads=3, kept=kept)) == whole
     assert len(kept) == 80
@@ -148,7 +148,7 @@ def test_a_queue_of_more_than_some_hundred_jobs_is_not_simulated_and_what_was_le
     assert min(one.waiting for one in outcomes) > LONGEST_QUEUE
     assert {(one.samples, one.simulated, one.weight) for one in outcomes} == {(0, None, 0.0)}
     learnt = [one for one in outcomes if one.learnt is not None]
-    assert 10 < len(learnt) < 40  # at first too few have started; the last that were like it are all that is known then
+    assert 10 < len(learnt) < 40  # at first too few have started; only the last similar jobs are known then
     assert all(one.median == one.learnt for one in learnt)
     assert all(one.median == one.similar for one in outcomes if one.learnt is None)
 

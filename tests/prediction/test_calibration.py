@@ -23,7 +23,7 @@ def test_before_anything_came_true_an_interval_is_wider_than_its_share_of_the_sa
     low, high = UNTRIED.levels(0.9)
     assert low < 0.05
     assert high > 0.95
-    assert Calibration().levels(0.99) == (0.0, 1.0)  # twenty outcomes say nothing of one in two hundred
+    assert Calibration().levels(0.99) == (0.0, 1.0)  # twenty outcomes are no evidence on one in two hundred
 
 
 def test_an_interval_grows_with_its_share():

@@ -302,7 +302,7 @@ def test_an_unchecked_prediction_does_not_win_over_a_checked_one_by_being_sure_o
         return choose(plan, starts, schedulers=["s3", "new"], **options)
 
     assert by(risk=0.9).best == there  # neither is checked
-    assert by(ledgers={"s3": checked}).best == there  # what is expected is, as it is; whose that is is said
+    assert by(ledgers={"s3": checked}).best == there  # without a risk, the mean decides; unchecked schedulers are named
     assert by(ledgers={"s3": checked}).unchecked == ["new"]
     careful = by(risk=0.9, ledgers={"s3": checked})
     assert (careful.best, careful.score(there)) == (here, NOW + 3600 + 150)

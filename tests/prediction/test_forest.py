@@ -46,7 +46,7 @@ def test_the_same_seed_gives_the_same_forest():
 def test_among_jobs_that_looked_alike_the_last_ones_count_more():
     waits = np.repeat([60, 3600], 2000)
     picked = Forest(np.zeros((4000, 1), np.float32), waits).picked(np.zeros(1, np.float32))
-    assert picked.level(60).through == pytest.approx(1 / 3, abs=0.01)  # half as much, as many jobs earlier
+    assert picked.level(60).through == pytest.approx(1 / 3, abs=0.01)  # half the weight, this many jobs earlier
 
 
 def test_the_level_of_a_wait_is_the_share_of_shorter_ones():

@@ -37,7 +37,7 @@ def test_each_candidate_starts_when_the_simulation_starts_it(case, data, policy)
 
 
 def test_a_walk_that_left_a_job_later_than_need_be_goes_on_as_in_the_simulation():
-    # The eighth could start a second earlier ever since the seventh ended early, but one walk had passed it by then.
+    # The eighth could start a second earlier after the seventh ended early, but a walk had already passed it.
     rows = [(0, 1, 1, 1)] * 4 + [(0, 1, 4, 4), (0, 2, 1, 1), (0, 2, 4, 0), (0, 3, 2, 2), (1, 1, 1, 1), (2, 1, 2, 0)]
     case = Case(3, (*rows, (4, 1, 1, 1)))
     simulation, snapshot, run_times, arrivals = standing_at(case, 10, "conservative")
@@ -79,7 +79,7 @@ def test_those_who_wait_start_when_the_simulation_starts_them(policy):
         case = random_log(seed, jobs=(10, 40))
         simulation, snapshot, run_times, arrivals = standing_at(case, len(case.rows) // 2, policy)
         places, _, _ = simulation.standing()
-        # the job that arrives is the first of those who come later
+        # the arriving job is the first of the later ones
         asked = np.array([[[getattr(simulation.jobs, name)[len(case.rows) // 2]] for name in
                            ("submit", "processors", "estimate", "run_time")]])  # fmt: skip
         arrivals = Arrivals(np.concatenate([asked, arrivals.jobs], axis=2))

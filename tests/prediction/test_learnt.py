@@ -77,7 +77,7 @@ def test_who_waits_for_longer_than_predicted_counts_before_it_starts():
     assert ends[0] == before.predicted(599, [0.9]).intervals[0][1] < 8000
     assert ends[1] < 8000  # no job has waited for longer than its interval yet
     assert ends[1] < ends[2] < ends[3]
-    assert ends[3] > 20_000  # so long have the first ones waited by then
+    assert ends[3] > 20_000  # by then the first ones have waited this long
 
 
 def test_the_interval_is_that_of_all_jobs_on_the_way_whichever_of_them_are_asked_about():

@@ -21,9 +21,9 @@ def test_a_partition_has_what_the_others_never_used():
 
 def test_partitions_that_used_more_than_the_machine_together_share_it():
     rows = [(0, 0, 50, 8, 1), (60, 60, 90, 8, 2), (100, 100, 101, 1, 1), (100, 100, 101, 1, 2)]
-    assert room(rows, 10) == [10, 0, 0, 0]  # at 60 the second is larger than what the first leaves
+    assert room(rows, 10) == [10, 0, 0, 0]  # at 60 the second is larger than the rest that the first leaves
     assert room(rows, 16) == [16, 8, 8, 8]
-    assert room([(*row[:4], 7) for row in rows], 16) == [0, 0, 0, 0]  # of one partition there is nothing to part
+    assert room([(*row[:4], 7) for row in rows], 16) == [0, 0, 0, 0]  # one partition needs no division
 
 
 def test_room_is_known_from_what_started_before():
@@ -73,4 +73,4 @@ def test_starts_in_a_partition_are_not_predicted_from_the_queue_of_another():
     assert len(idle) > 20
     assert {one.simulated for one in idle} == {0.0}
     assert len(busy) > 20
-    assert all(0.4 < one.simulated / one.wait <= 1 for one in busy)  # users use less than they ask for
+    assert all(0.4 < one.simulated / one.wait <= 1 for one in busy)  # users use less than they request

@@ -98,7 +98,7 @@ def test_the_level_of_a_job_is_the_power_of_two_not_above_it(processors, level):
 
 @pytest.mark.parametrize("frames", [1, 2, 50, 5000])
 def test_blocks_with_room_for_so_many_frames_more_hold_them(frames):
-    # In the worst order: the frames come one after the other into the same block, and each block splits at once.
+    # In the worst order: all frames are inserted into the same block, which splits at once each time.
     both = Both(1, 0)
     for start in range(100, 140, 4):
         both.hold(start, start + 2, 1)
@@ -160,7 +160,7 @@ def test_the_stamp_of_an_instant_is_at_least_that_of_the_last_change_that_gave_b
                 heading = blocks.numbers[ORDER + EACH * k :]
                 stamp = blocks.frames[heading[ROW], STAMPED, frame_at(blocks, k, instant)]
                 assert stamps[instant] <= stamp <= heading[NEWEST] <= blocks.numbers[STAMP]
-                # ... and by time, where nothing that was given back is missed.
+                # ... and by time, without missing any returned processors.
                 assert stamps[instant] == 0 or given_since(blocks, instant, stamps[instant] - 1)
                 assert not given_since(blocks, instant, blocks.numbers[STAMP])
 

@@ -79,7 +79,7 @@ def test_what_is_free_at_an_instant_and_throughout_a_span(frames, offset, length
     profile = profile_of(starts, free)
     start = starts[0] + offset
     end = start + length
-    # Before its start the profile says what it says at its start.
+    # Before its start the profile has the same value as at its start.
     by_second = seconds_of(starts, free, max(end, starts[-1]) + 1)
     levels = [by_second[max(t, starts[0])] for t in range(start, end)]
     assert free_at(profile, start) == levels[0]

@@ -108,7 +108,7 @@ class Contract(RuleBasedStateMachine):
     def begin(self, now):
         self.form = self.made(MACHINE, now)
         self.now = now
-        self.free = {}  # by second; the whole machine where nothing is written
+        self.free = {}  # by second; seconds without an entry have the whole machine
 
     def level(self, t):
         return self.free.get(t, MACHINE)
@@ -130,7 +130,7 @@ class Contract(RuleBasedStateMachine):
 
     @rule(offset=st.integers(-10, 40), length=st.integers(1, 25), data=st.data())
     def give_some_back(self, offset, length, data):
-        # Of any span that is not all free, also one that was not taken as a whole, or that began in the past.
+        # Any span that is not all free, also one that was not taken as a whole, or that began in the past.
         start = self.now + offset
         span = range(max(start, self.now), start + length)
         most = min((MACHINE - self.level(t) for t in span), default=0)

@@ -173,11 +173,11 @@ class Waiting:
         self.random = random = np.random.default_rng(seed)
         self.both = both = Both(processors, int(random.choice([0, -500, TODAY])), form=form, walltime=hint)
         self.span, self.longest = span, longest
-        self.given = [(0, LATE)]  # (stamp, end) of whatever was given back
+        self.given = [(0, LATE)]  # (stamp, end) of each return of processors
         self.jobs = []  # [processors, walltime, start, seen]
         for _ in range(jobs):
             size, walltime = (int(x) for x in random.integers([1, 1], [processors + 1, longest]))
-            # With holes before them, into which they could go: nobody has looked at them.
+            # With holes before them into which they fit: nobody has looked at these.
             not_before = both.begin + int(random.integers(span))
             start = in_arrays(earliest_fit)(both.flat, size, walltime, not_before)
             both.take(start, start + walltime, size)
@@ -273,7 +273,7 @@ def test_only_holes_in_which_processors_were_given_back_since_are_looked_into(mo
         return earlier_start(both.blocks, 2, 1, 50, first, 2000, since, ENDLESS)
 
     assert ask(since=-1) == 0
-    assert ask(since=0) == 2000  # there are holes, but not for whoever knew them
+    assert ask(since=0) == 2000  # there are holes, but not for requests that have seen them
     both.give_back(600, 700, 1)
     assert ask(since=0) == 600
     assert ask(since=0, first=650) == 650

@@ -135,7 +135,7 @@ def test_the_staircase_passes_over_no_block_with_a_long_hole(seed):
     both = busy(seed)
     for level in range(int(both.blocks.numbers[LEVELS])):
         clear_staircases(both.blocks)
-        for walltime in (5, 20, 60, 21):  # built by the first questions, and asked by the last
+        for walltime in (5, 20, 60, 21):  # built by the first queries, and used by the last
             for until in (100, NEVER):
                 true = [
                     k

@@ -185,7 +185,7 @@ def test_a_reservation_that_must_move_never_moves_before_what_was_reserved():
     first, second = s3.reserve(4, 120, 50), s3.reserve(4, 120, 5)
     s3.step(0)
     s3.step(100)
-    s3.step(111)  # A is expected until 122 now; before 120, four processors are free
+    s3.step(111)  # A is expected to run until 122 now; before 120, four processors are free
     assert (a.end, first.start, second.start) == (122, 120, 122)
     assert [(x.id, x.promised, x.start) for x in s3.broken] == [(second.id, 120, 122)]
     s3.check()
@@ -265,7 +265,7 @@ def test_starts_missed_in_an_outage_come_before_all_others_and_keep_their_order(
     s3.step(0)
     assert (b.start, c.start, d.start) == (10, 30, 60)
     other = S3(10, 35)
-    other.restore([b, c, d], version=s3.version, last_id=d.id)  # A ended while nobody looked
+    other.restore([b, c, d], version=s3.version, last_id=d.id)  # A ended before this was noticed
     other.check()
     starts = {e.id: e.start for e in other.queued}
     assert starts == {b.id: 35, c.id: 55, d.id: 85}
@@ -335,7 +335,7 @@ def test_processors_that_are_there_no_more_are_not_given_back_when_a_job_ends_ea
     c = s3.submit(2, 30)
     s3.step(0)
     s3.resize(5)
-    assert s3.step(10, [b.id]) == []  # 6 are held still, and there are 5
+    assert s3.step(10, [b.id]) == []  # 6 are still in use, and there are 5
     assert [(f.start, f.free) for f in s3.availability().frames] == [(10, 0), (100, 3), (130, 5)]
     s3.check()
     assert s3.step(20, [a.id]) == [c]
@@ -387,7 +387,7 @@ def test_a_job_that_outlives_its_walltime_on_a_machine_made_smaller_is_planned_a
     c = s3.submit(4, 10)
     assert c.start == 100
     assert s3.step(10, [b.id]) == []
-    s3.step(103)  # A is expected to be there for another 3 seconds, and holds more than there is
+    s3.step(103)  # A is expected to run for another 3 seconds, and holds more than the machine has
     assert (a.end, c.start) == (106, 106)
     assert [(x.id, x.promised, x.start) for x in s3.broken] == [(c.id, 100, 106)]
     s3.check()
@@ -426,7 +426,7 @@ def test_a_schedule_restored_on_a_smaller_machine_is_planned_anew():
 
 
 def test_who_waited_beside_a_promotion_is_promoted_after_a_restart_too():
-    # A schedule that an earlier life left with a hole in it: nobody knows, so everybody is looked at.
+    # A schedule that an earlier process left with a hole in it: nobody knows of it, so all jobs are considered.
     s3 = S3(10, 0)
     a, b = s3.submit(10, 100), s3.submit(10, 100)
     c, d = s3.submit(10, 5), s3.submit(10, 5)
@@ -485,7 +485,7 @@ def test_a_reshaped_job_keeps_its_place_in_the_queue():
     s3.reshape(b.id, 10, 60)
     assert (c.start, b.start) == (100, 150)  # it does not fit any more where it was
     s3.step(40, [a.id])
-    assert (b.start, c.start) == (40, 100)  # of two that may move up, it is looked at first
+    assert (b.start, c.start) == (40, 100)  # of two that may move up, it is considered first
 
 
 def test_a_shape_that_would_start_later_than_asked_is_refused_and_nothing_changes():

@@ -97,7 +97,7 @@ def test_one_round_alone_leaves_jobs_of_no_length_to_the_next():
     empty, other = m.submit(10, 100, 0), m.submit(10, 100, 5)
     assert told(m.advance(20, settle=False)) == [(20, "ended", 1), (20, "started", empty.id)]
     assert (m.next_instant(), other.start) == (20, 120)
-    arrived = m.submit(10, 100, 1)  # before anybody knows that the job of no length is over
+    arrived = m.submit(10, 100, 1)  # before it is known that the job of no length is over
     assert arrived.start == 220
     assert told(m.advance(20)) == [(20, "ended", empty.id), (20, "started", other.id)]
 
@@ -231,7 +231,7 @@ def test_a_restored_machine_goes_on_as_the_first_would_have():
     assert len(entries) > 10
     assert other.schedule.availability().to_wire() == m.schedule.availability().to_wire()
     events = m.advance(10_000)
-    assert sorted(told(other.advance(10_000))) == sorted(told(events))  # ends of one instant may be told in any order
+    assert sorted(told(other.advance(10_000))) == sorted(told(events))  # the order within an instant is free
     assert all(isinstance(e, Event) for e in events)
 
 

@@ -143,7 +143,7 @@ def test_where_processors_are_missing_the_offer_is_let_go_and_made_again_as_it_c
     s3.step(0)
     s3.step(40, [first.id])
     assert (job.start, job.offer) == (100, 60)
-    s3.step(51)  # it should have ended at 50, and holds its processors still
+    s3.step(51)  # it should have ended at 50, but still holds its processors
     assert late.end > 51
     assert (job.start, job.offer, job.answer_by, job.offers_from) == (100, 71, 71, 0)
     assert s3.broken == []
@@ -179,7 +179,7 @@ def test_what_is_offered_outlives_a_restart_if_it_can_still_be_answered(offered)
         other = S3(10, now)
         other.restore(s3.entries.values(), version=1, last_id=2)
         again = other.entries[job.id]
-        if offer is None:  # it is offered what it can still answer: an outage is not its owner's silence
+        if offer is None:  # it gets offers that it can still answer: an outage does not count as its owner's silence
             offer = now + 20
         assert (again.start, again.offer, again.offers_from) == (100, offer, 0)
         other.check()

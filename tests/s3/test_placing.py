@@ -158,7 +158,7 @@ def test_promotion_is_the_passes_that_its_walk_says_and_makes_nobody_later(walk,
 
 
 def test_the_walks_differ():
-    # One pass is not always enough, and who begins again at the head gives the first of the queue the first choice.
+    # One pass is not always enough; starting again at the head gives the first of the queue the first choice.
     differing = set()
     for seed in range(400):
         random = np.random.default_rng(seed)
@@ -220,7 +220,7 @@ class History:
         self.jobs = 0
         self.moves = self.calls = 0
         self.patience = NO_LIMIT
-        self.bulk = bulk  # how likely a job asks for what the one before it asked for
+        self.bulk = bulk  # probability that a job has the same request as the one before
         self.shape = None
 
     def promote_a_little(self):
@@ -272,7 +272,7 @@ class History:
             if int(self.queue.job[i]) not in self.started:
                 self.started.add(int(self.queue.job[i]))
                 self.running.append((int(self.queue.start[i] + self.queue.walltime[i]), int(self.queue.processors[i])))
-            if self.random.random() < 0.3:  # the others stay for a while, with a start that is past
+            if self.random.random() < 0.3:  # the others remain for a while, with a start in the past
                 gone.append(i)
         self.remove(gone)
 
@@ -502,7 +502,7 @@ def test_nearly_everybody_moves_when_a_large_job_ends_early(form, walk):
 
 
 def test_whoever_is_behind_a_move_is_still_looked_at_wherever_processors_were_given_back_before_it():
-    # The first of the queue asks for what the second gave back; the third, for what was given back before that too.
+    # The first of the queue fits what the second returned; the third fits what was returned before that, too.
     both, queue = Both(3, 0), empty_queue()
     both.take(0, 200, 3)
     both.take(210, 250, 2)

@@ -38,7 +38,7 @@ def test_no_job_was_looked_at_later_than_those_that_are_looked_at_after_it(place
 @pytest.mark.parametrize(
     ("place", "seen", "goes_on_at"),
     [
-        (0, [7, 7, 2, 3], 2),  # in front of the next one, among those that have been looked at in this pass
+        (0, [7, 7, 2, 3], 2),  # in front of the next one, among those already considered in this pass
         (1, [7, 2, 2, 3], 1),  # it is the next one now
         (2, [7, 2, 3, 3], 1),
         (3, [7, 2, 3, 7], 1),  # the last of the pass, before the first of the pass after it

@@ -38,10 +38,10 @@ class Orderly(RuleBasedStateMachine):
     def begin(self, processors, now):
         self.processors = processors
         self.s3 = S3(processors, now)
-        self.stubborn = set()  # running jobs that will not end at their walltime
-        self.wanted_from = {}  # by id, the instant before which it must not start
+        self.stubborn = set()  # running jobs that will run beyond their walltime
+        self.wanted_from = {}  # by id, the instant of the earliest start
         self.broken_allowed = False
-        self.disturbed = set()  # who waited when starts were changed in another way than by promotion to its end
+        self.disturbed = set()  # the waiting jobs when starts were changed otherwise than by a complete promotion
 
     # ---------------------------------------------------------------------------------------------- oracle
 
@@ -60,7 +60,7 @@ class Orderly(RuleBasedStateMachine):
         for e in entries:
             if e.state == "running":
                 seconds.hold(e.start, e.end, e.processors)
-        # What runs may hold more than there is, on a machine made smaller; what waits may not be planned to.
+        # On a shrunk machine, running jobs may hold more than there is; waiting jobs must be planned within it.
         seconds.free = [max(0, level) for level in seconds.free]
         for e in entries:
             if e.state != "running":
@@ -121,7 +121,7 @@ class Orderly(RuleBasedStateMachine):
         free = self.free(s3.entries.values())
         assert self.frames() == free.steps()
 
-        # What is due runs, unless the processors are really held by others.
+        # Jobs that are due run, unless others still hold the processors.
         for e in self.waiting:
             assert e.start > self.now or s3.in_use + e.processors > self.processors
         offers = {id: e["offer"] for id, e in before.items()}
@@ -130,7 +130,7 @@ class Orderly(RuleBasedStateMachine):
         assert s3.next_lapse() == min((e.answer_by for e in self.waiting if e.answer_by is not None), default=None)
         assert s3.next_overrun() == min((e.end for e in running), default=None)
 
-        # Promotion is at its end, or says that it is not: no waiting job could start earlier where it stands.
+        # Promotion is complete, or reports that it is not: no waiting job could start earlier than in the schedule.
         for e in s3.queued:
             if e.start > self.now and not s3.unfinished:
                 others = self.without(e, free)
@@ -138,7 +138,7 @@ class Orderly(RuleBasedStateMachine):
                 if e.notice is None:
                     assert others.first_fit(e.processors, e.walltime, wanted) == e.start
                 elif (wanted := max(wanted, self.now + e.notice, e.offers_from)) < e.start:
-                    # It is offered the first slot, or was before that came too close.
+                    # It is offered the first slot, or was until that came too close.
                     first = others.first_fit(e.processors, e.walltime, wanted)
                     assert e.first <= first
                     assert e.offer is None or e.offer == offers.get(e.id) or e.offer == first
@@ -351,7 +351,7 @@ class Orderly(RuleBasedStateMachine):
             else:
                 assert self.s3.reshape(entry.id, processors, walltime, start_by=start_by) is entry
                 assert (entry.processors, entry.walltime) == (processors, walltime)
-                assert entry.start == entry.promise <= first  # earlier if others have moved out of the way
+                assert entry.start == entry.promise <= first  # earlier if others have moved away
                 assert (entry.end, entry.submitted) == (entry.start + walltime, before["submitted"])
                 if processors <= before["processors"] and walltime <= before["walltime"]:
                     assert entry.start <= before["start"]
@@ -423,7 +423,7 @@ class Orderly(RuleBasedStateMachine):
         if processors < self.processors:
             broken = [replace(one, cause="outage") for one in resized.broken[len(self.s3.broken) :]]
             assert other.broken == broken  # a restart does not know that the machine was larger
-            if other.version > 7:  # else everything fitted as it stood
+            if other.version > 7:  # otherwise the old schedule fitted
                 assert [as_it_is(e) for e in other.queued] == [as_it_is(e) for e in resized.queued]
                 assert other.availability().frames == resized.availability().frames
 
@@ -592,7 +592,7 @@ def test_all_ways_to_promote_lead_to_the_same_schedule(kind, prioritized, seed):
             assert slow.resize(processors) == fast.resize(processors)
             ended = []
         else:
-            now += int(random.integers(0, 25))  # now and then past an instant at which a start was due
+            now += int(random.integers(0, 25))  # sometimes past an instant at which a start was due
             ended = [e.id for e in slow.running if (e.end <= now and random.random() < 0.9) or random.random() < 0.2]
         assert slow.step(now, ended) == fast.step(now, ended)
         assert slow.entries == fast.entries

@@ -306,7 +306,7 @@ def outlived(tmp_path_factory):
     shutil.copytree(folder / "state", folder / "kept")
     live.stop()
     assert (folder / "kept" / f"{STORE}-wal").stat().st_size > 0
-    (folder / "kept" / "s3.mark").unlink()  # it is written without waiting for the disk
+    (folder / "kept" / "s3.mark").unlink()  # written without waiting for the disk
     return folder / "backup", folder / "kept"
 
 

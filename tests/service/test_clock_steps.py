@@ -278,7 +278,7 @@ def test_a_walltime_is_elapsed_time_whatever_the_clock_does(begin, world):
 def test_an_end_while_the_service_was_away_keeps_its_instant_over_a_step(begin, world):
     """The wrapper writes it by the service's real time, which continues through steps."""
     live = begin()
-    world.set_by += HOUR  # noticed, and not followed yet
+    world.set_by += HOUR  # noticed, but not yet followed
     job, _ = live.submit(JobRequest("job", "job", 10, 60, actuator="process", command=("true",)))
     world.elapsed += 1
     live.job(job.id)

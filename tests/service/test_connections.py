@@ -105,7 +105,7 @@ def test_who_never_comes_to_the_end_of_a_request_is_cut_off(address):
 
         def both_gone():
             with contextlib.suppress(OSError):
-                slow.sendall(b"y")  # now and then a byte, which is no end
+                slow.sendall(b"y")  # a byte from time to time, which does not end the request
             return not is_open(silent) and not is_open(slow)
 
         until(both_gone)
@@ -137,11 +137,11 @@ def cut_off(*unread):
 
 
 def test_a_client_that_reads_nothing_or_too_slowly_is_cut_off_and_no_other():
-    patience, much = int(connections.PATIENCE), 100 * LEAST_RATE  # which takes 100 s at the least rate
+    patience, much = int(connections.PATIENCE), 100 * LEAST_RATE  # at the lowest rate this takes 100 s
     assert cut_off(*[much] * 40) == patience + 1  # nothing is read
     assert cut_off(*[much - second for second in range(200)]) == patience + 101  # a byte a second
     assert cut_off(*[much - LEAST_RATE * second for second in range(101)]) is None
-    assert cut_off(*[second % 2 for second in range(200)]) is None  # all that there is, again and again
+    assert cut_off(*[second % 2 for second in range(200)]) is None  # everything is read, again and again
     assert cut_off(*[0] * 40) is None  # nothing is there to read
 
 

@@ -84,7 +84,7 @@ class Client(threading.Thread):
         self.requests = 0
         self.answered: dict[str, dict[str, Any]] = {}
         self.cancelled: dict[int, tuple[float, dict[str, Any]]] = {}
-        self.shapes: dict[int, set[tuple[int, int]]] = {}  # what a job may have: answered last, or asked for since
+        self.shapes: dict[int, set[tuple[int, int]]] = {}  # a job's allowed values: the last answer, or a later request
         self.accepted: dict[int, int] = {}  # offered starts, by job, of which the service said that they are promised
         self.refused: list[str] = []
         self.surprises: list[str] = []
@@ -99,7 +99,7 @@ class Client(threading.Thread):
                     self.act()
                 except requests.RequestException:
                     pass
-                except Exception as error:  # a thread must not die unnoticed
+                except Exception as error:  # a thread's error must not go unnoticed
                     self.surprises.append(repr(error))
 
     def act(self) -> None:
@@ -298,7 +298,7 @@ class Run:
         begin = time.time()
         with self.place.fault(self.service):
             time.sleep(self.random.uniform(0.1, 1.5))
-            if self.random.random() < 0.4:  # it dies while it cannot write, and finds that still so when it is back
+            if self.random.random() < 0.4:  # it dies while it cannot write, and still cannot after its restart
                 self.crash(look=False)
         self.outages.append(Outage(begin, time.time()))
 
@@ -366,10 +366,10 @@ class Run:
         late = {id for id, job in before.jobs.items() if promises[id] > job.promise}
         count = broken - before.broken
         for id in late:
-            # Of one that had been noted as running, the start was not made any more.
+            # The start of a job that was noted as running had not been made.
             assert before.jobs[id].state in ("queued", "reserved", "running")
             assert before.jobs[id].state != "running" or self.started(id) >= outage.begin
-        if self.faults:  # when it could not write, what it did and undid cannot be seen from here
+        if self.faults:  # changes that it made and undid while it could not write are invisible here
             return
         # The instant at which it read the store is not known, but it was one of these.
         waiting = [job for job in before.jobs.values() if job.state in ("queued", "reserved") or job.id in late]
@@ -460,7 +460,7 @@ class Run:
         service = self.service
         for job in service.jobs(ended=0)[:-6]:  # not all of them need to run for this
             if job["state"] in ("queued", "reserved"):
-                self.clients[0].cancel(job["id"])  # it may have started since it was listed: the answer says that
+                self.clients[0].cancel(job["id"])  # it may have started since it was listed: then the answer says so
                 assert job["id"] in self.clients[0].cancelled
         service.until(lambda: not service.jobs(ended=0), 90)
         health = service.health()
@@ -504,7 +504,7 @@ class Run:
         late = [job for job in jobs.values() if job["start"] is not None and job["start"] > job["first_promise"]]
         assert len(late) <= self.health["promises_broken"]
         for job in late:
-            # Its start was missed in an outage, or what was missed in an earlier one came before it.
+            # Its start was missed in an outage, or a job missed in an earlier outage came before it.
             assert any(outage.begin < job["start"] for outage in self.outages), f"late before any outage: {job}"
         print(
             f"\n{self.crashes} crashes, {len(jobs)} jobs, {ran} processes ran, {len(lost)} lost with their wrappers, "
@@ -544,7 +544,7 @@ class Run:
                 assert self.started(job["id"]) == float("inf"), f"it started and left no record of its end: {job}"
                 assert not (self.proofs / job["name"]).exists(), f"it ran without a record: {job}"
             if record is not None and record.message == NEVER_STARTED:
-                # The service died before there was a process, and said so when it was back.
+                # The service died before there was a process, and reported this after its restart.
                 assert self.started(job["id"]) == float("inf"), f"it started, and its record denies it: {job}"
                 assert not (self.proofs / job["name"]).exists(), f"it ran, and its record denies it: {job}"
                 return
@@ -596,7 +596,7 @@ class Lives:
 
     def __init__(self, directory, monkeypatch):
         self.state, self.proof, self.patch = directory / "state", directory / "proof", monkeypatch
-        self.made = []  # the directories of the wrappers that wait to come up
+        self.made = []  # directories of wrappers that are still to start
         self.dying = ""
         self.patch.setattr(processes, "_start_wrapper", self._make)
         write = wrapper.write_record

@@ -22,7 +22,7 @@ def test_a_jump_counts_after_a_week_of_service():
 
 def test_what_was_old_without_the_jump_is_forgotten_within_the_grace():
     grace = Grace().after(100 * DAY, NOW)
-    ended = NOW - 100 * DAY - KEEP + 1  # so that it is due a day later, by the days that were lived through
+    ended = NOW - 100 * DAY - KEEP + 1  # due a day later, counting only days on which the service ran
     assert grace.oldest(NOW, KEEP) < ended < grace.oldest(NOW + DAY, KEEP)
 
 

@@ -40,7 +40,7 @@ def test_a_directory_is_named_by_number_and_identity():
 def test_facts_name_the_variables_that_the_user_set_and_not_what_they_hold():
     facts = job(identity="a1").facts("s1")
     assert (facts["store"], facts["id"], facts["declared"], facts["start"]) == ("s1", 7, ["A"], 50)
-    assert "key" not in facts  # what is not set is not written
+    assert "key" not in facts  # unset values are not written
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Planted:
         self.jobs = top / "jobs"
         self.jobs.mkdir(mode=0o700)
         os.chown(self.jobs, account, account)
-        python = "/usr/bin/python3"  # one that all users may run
+        python = "/usr/bin/python3"  # a program that all users may run
         if not Path(python).exists():
             pytest.skip("needs a python3 that all users may run")
         accounts = Accounts(users.service, 1000)

@@ -192,7 +192,7 @@ def test_the_next_life_knows_it_and_looks_up_what_has_started_meanwhile(kept, sc
     scheduler.becomes(1, "running", 400)
     kept.stop()
     scheduler.becomes(2, "running", 500)
-    scheduler.becomes(4, "queued", 800, submitted=700)  # the store was made anew and gives this number again
+    scheduler.becomes(4, "queued", 800, submitted=700)  # the store was recreated and assigns this number again
     del scheduler.jobs[3]  # it was forgotten
     scheduler.feed = Feed()
     after = opened(tmp_path, scheduler)

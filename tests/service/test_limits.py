@@ -168,7 +168,7 @@ def test_what_is_remembered_is_bounded_by_the_users_of_the_last_moments():
     limiter = RateLimiter(10.0)
     for i in range(20_000):
         limiter.admit(f"user{i}", i / 1000)
-        assert len(limiter) <= 300  # a bucket is full again after 0.1 s: 100 users are unforgotten at any time
+        assert len(limiter) <= 300  # a bucket is full again after 0.1 s: about 100 users are remembered at any time
     assert admitted(limiter, "user19999", 19.999)
 
 

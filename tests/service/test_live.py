@@ -242,7 +242,7 @@ def test_a_smaller_machine_breaks_promises_by_name_only(live, tmp_path, hand):
     assert live.health()["promises_broken"] == len(moved)
     before = live.availability().to_wire()
     assert before["processors"] == 7
-    new = again(live, tmp_path, hand)  # with 10 processors on its command line: what the operator did is kept
+    new = again(live, tmp_path, hand)  # started with 10 processors on its command line: the operator's change is kept
     assert new.processors == 7
     assert new.availability().to_wire() == before
     assert new.resize(12) == []
@@ -332,7 +332,7 @@ def test_a_job_that_was_cancelled_before_its_process_was_made_is_not_planned_aga
         "job", "job", 2, 60, actuator="process", command=("touch", str(tmp_path / "ran")), user="alice"
     )
     with monkeypatch.context() as patch:
-        patch.setattr("gas.service.runner.Runner.begin", lambda runner, job: None)  # a cut before it
+        patch.setattr("gas.service.runner.Runner.begin", lambda runner, job: None)  # a power cut before it
         job, _ = first.submit(request)
         until_running(first, job.id)
         patch.setattr("gas.service.processes.cancel_process", lambda directory, reach: True)

@@ -43,7 +43,7 @@ class Client(threading.Thread):
                 self.follow()
             while time.monotonic() < self.until:
                 self.act()
-        except Exception as error:  # a thread must not die unnoticed
+        except Exception as error:  # a thread's error must not go unnoticed
             self.surprises.append(repr(error))
         finally:
             self.connection.close()
@@ -73,7 +73,7 @@ class Client(threading.Thread):
         elif self.random.random() < 0.9:
             body = simulated(size, walltime, self.random.randint(0, 3), key=key)
         else:
-            start = int(time.time()) + self.random.randint(30, 90)  # so many clients wait seconds for an answer
+            start = int(time.time()) + self.random.randint(30, 90)  # with this many clients, an answer takes seconds
             span = {"processors": 1, "start": start, "walltime": walltime, "start_by": start + 36_000, "key": key}
             self.mine.append(self.ask("reserve", "POST", "/v1/reservations", span)["id"])
             return

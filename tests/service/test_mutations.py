@@ -306,7 +306,7 @@ def send(address, number):
                 while part := connection.recv(65536):
                     answer += part
             connection.settimeout(20)
-            connection.shutdown(socket.SHUT_WR)  # half-closed: that was all
+            connection.shutdown(socket.SHUT_WR)  # half-closed: no more data follows
         while part := connection.recv(65536):
             answer += part
     return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d\d\d) ", answer)]
@@ -360,7 +360,7 @@ def test_thousands_of_mutated_requests_leave_the_service_answering(service, coun
     host, _, port = service.url.removeprefix("http://").rpartition(":")
     address = (host, int(port))
     for _ in range(8):
-        service.simulated(8, 10_000)  # what the mutated ones submit by accident waits
+        service.simulated(8, 10_000)  # jobs that mutated requests submit by accident have to wait
     slow = Slow(address)
     slow.start()
     statuses = []

@@ -82,7 +82,7 @@ class Page:
         deadline = time.monotonic() + seconds
         while not (value := condition()):
             assert time.monotonic() < deadline, f"not in time; {self.text('#connection')}; {self.jobs()}"
-            time.sleep(0.1)  # what is asked takes the browser 10 ms
+            time.sleep(0.1)  # a query takes the browser 10 ms
         return value
 
     def until_live(self):

@@ -187,7 +187,7 @@ def test_any_size_of_a_machine_of_millions_is_refused_without_trying_them():
 
 
 def test_the_walk_over_too_many_pairs_is_refused_and_exact_is_not(monkeypatch):
-    monkeypatch.setattr(planning, "MOST_PAIRS", 14)  # the example's are 3 sizes times 5 frames
+    monkeypatch.setattr(planning, "MOST_PAIRS", 14)  # the example has 3 sizes times 5 frames
     with pytest.raises(BadInput, match="body.algorithm: the walk over 3 processor counts and 5 frames.*use exact"):
         asked(EXAMPLE, algorithm="walk")
     assert asked(EXAMPLE)["best"]["processors"] == 20

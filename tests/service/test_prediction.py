@@ -19,7 +19,7 @@ from gas.service.prediction import MOST_ENDED, Experience, compile_predictions
 
 KEYS = [f"predicted_{name}{iso}" for name in ("start", "low", "high") for iso in ("", "_iso")]
 ANSWERED = {*KEYS, "predicted_coverage"}
-SOON = 30  # seconds for what takes milliseconds
+SOON = 30  # time limit in seconds; these things take milliseconds
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -182,7 +182,7 @@ def test_the_same_state_has_the_same_answer_also_after_a_restart(live, tmp_path,
 
 def test_what_came_true_corrects_the_next_intervals_is_counted_and_survives_a_restart(live, tmp_path, hand):
     teach(live, hand, share=0.1)
-    for share in (0.9, 0.9, 0.9):  # all use nine tenths of a sudden
+    for share in (0.9, 0.9, 0.9):  # all suddenly use nine tenths
         queue = [submit(live, 10, 1000, int(1000 * share)) for _ in range(10)]
         hand.time += 1
         first = told(live, queue[-1].id)
@@ -436,7 +436,7 @@ def test_many_who_ask_share_one_computation_and_nobody_else_waits(start_s3, monk
         asked = [pool.submit(s3.job, waiting) for _ in range(60)]
         assert begun.wait(SOON)
         time.sleep(0.2)
-        behind = s3.simulated(10, 1000)["id"]  # meanwhile, everything else is as it was
+        behind = s3.simulated(10, 1000)["id"]  # meanwhile, everything else works as usual
         assert s3.delete(f"/v1/jobs/{behind}").json()["state"] == "cancelled"
         assert s3.get("/v1/availability").status_code == 200
         assert not any(answer.done() for answer in asked)
@@ -467,7 +467,7 @@ def test_who_runs_on_is_looked_at_again_even_if_nothing_changes(live, hand):
     waiting = submit(live, 10, 1000)
     hand.time += 2
     soon = told(live, waiting.id)["predicted_start"]
-    hand.time += 500  # it has outlived all that were before it
+    hand.time += 500  # it has run longer than all earlier jobs
     assert told(live, waiting.id)["predicted_start"] > soon + 400
 
 

@@ -268,7 +268,7 @@ def test_the_walltime_holds_against_a_job_that_ignores_term_and_leaves_its_sessi
     def left() -> list[int]:
         found = []
         for each in wrapper.processes():
-            with suppress(OSError):  # it went meanwhile
+            with suppress(OSError):  # it ended meanwhile
                 found += [each.pid] if each.lives and ada in uids(each.pid) else []
         return found
 

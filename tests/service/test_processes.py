@@ -407,7 +407,7 @@ def test_a_job_that_has_removed_its_records_is_cancelled_by_way_of_its_wrapper(t
     assert cancel_process(tmp_path / "1")
     state = until(lambda: isinstance(state := settle(tmp_path / "1", begun=True), Ended) and state, "ended")
     assert state.reason == ("lost" if removed == "$GAS_JOB_DIRECTORY" else "cancelled")
-    assert (tmp_path / "told").read_text() == "TERM\n"  # it was given the time to save what it could
+    assert (tmp_path / "told").read_text() == "TERM\n"  # it had time to save its data
 
 
 @pytest.mark.parametrize("what", ["process", "processes", "boot_identity"])

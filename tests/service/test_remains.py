@@ -78,7 +78,7 @@ def test_a_job_that_stops_its_wrapper_in_a_loop_gives_its_processors_back_soon_a
     runner.begin(one)
     until(lambda: runner.ended([one]), "ended", 60)
     assert (one.state, one.signal) == ("timeout", "SIGKILL")
-    assert one.due + 2 <= time.time() < one.due + 30  # 3 to 4 s on a machine that has nothing else to do
+    assert one.due + 2 <= time.time() < one.due + 30  # 3 to 4 s on an idle machine
     mark = f"GAS_JOB_DIRECTORY={runner.directory_of(one)}".encode()
     assert not [
         each for each in wrapper.processes() if each.lives and mark in remains._facts(each.pid, "environ", 2**23)
@@ -132,7 +132,7 @@ def test_a_daemon_that_was_made_after_the_wrapper_was_killed_is_found_by_its_mar
     runner: Runner, tmp_path: Path
 ) -> None:
     (tmp_path / "daemon.py").write_text(DAEMON)
-    # what the wrapper's death kills with it is the command; a child of that in a session of its own goes on
+    # the wrapper's death kills the command; a child of the command in its own session goes on
     late = f"setsid sh -c 'sleep 0.3; exec {sys.executable} {tmp_path}/daemon.py {tmp_path}/pid' & "
     one = shell(f"{UP}; {late} kill -KILL $PPID; sleep 600")
     runner.begin(one)

@@ -71,6 +71,6 @@ def test_every_pattern_has_words():
         for body in (MachineBody, ReserveBody, ReshapeBody, SubmitBody)
         for each in patterns(body.model_json_schema())
     }
-    of_names = {each for each in found if "ufeff" in each}  # checked in words of their own
+    of_names = {each for each in found if "ufeff" in each}  # checked with messages of their own
     assert len(of_names) == 1
     assert found - of_names <= set(IN_WORDS)

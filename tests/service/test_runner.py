@@ -76,7 +76,7 @@ def test_beginning_twice_runs_it_once(runner, tmp_path):
     one = job("sh", "-c", f"echo x >> {tmp_path}/count")
     runner.begin(one)
     runner.begin(one)
-    Runner(tmp_path, Clock()).begin(one)  # as a service that starts again might
+    Runner(tmp_path, Clock()).begin(one)  # like a restarted service
     until_ended(runner, one)
     time.sleep(0.2)
     assert (tmp_path / "count").read_text() == "x\n"
@@ -187,7 +187,7 @@ def test_a_job_that_puts_something_else_in_the_place_of_a_record_keeps_nobody_wa
     for _ in range(2):
         assert runner.end_of(one) is None
     runner.cancel(one)
-    if (name, what) == ("ended.json", "mkdir"):  # the only one that keeps the wrapper from writing the end
+    if (name, what) == ("ended.json", "mkdir"):  # the only thing that keeps the wrapper from writing the end
         time.sleep(0.2)
         (place_of(runner, 1) / name).rmdir()
     until_ended(runner, one)

@@ -48,14 +48,14 @@ def run(service, examples, seed, choose=lambda schema: schema):
     )
     checks = ChecksConfig(
         positive_data_acceptance=PositiveDataAcceptanceConfig(enabled=False),  # instants may have passed
-        use_after_free=SimpleCheckConfig(enabled=False),  # a cancelled job can still be asked for
+        use_after_free=SimpleCheckConfig(enabled=False),  # a cancelled job can still be queried
     )
     project = ProjectConfig(generation=generation, checks=checks, headers=headers)
     config = SchemathesisConfig(
         seed=seed,
         projects=ProjectsConfig(default=project),
         cache=CacheConfig(enabled=False),
-        suppress_health_check=[HealthCheck.too_slow],  # times say nothing on a busy machine
+        suppress_health_check=[HealthCheck.too_slow],  # times are meaningless on a busy machine
     )
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json", config=config, headers=headers)
     statuses, problems = collections.Counter(), []

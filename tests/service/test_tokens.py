@@ -64,7 +64,7 @@ def test_the_last_token_revoked_leaves_a_file_that_lets_nobody_in(path):
 def test_a_running_service_sees_tokens_added_and_revoked_at_once(path):
     alice, _ = add_token(path, "alice")
     tokens = Tokens(path)
-    for _ in range(20):  # however close together the changes are
+    for _ in range(20):  # even for changes in quick succession
         bob, _ = add_token(path, "bob")
         assert tokens.authenticate(BEARER + bob).user == "bob"
         revoke_tokens(path, "bob")

@@ -159,7 +159,7 @@ def test_what_falls_due_in_the_fault_happens_after_it_once(place, start, tmp_pat
     with place.fault(service):
         refused(service, "fault")
         service.until(lambda: time.time() > due + 2)
-        answer = service.get(f"/v1/jobs/{waits}")  # it may be unable to tell, as it can note no start
+        answer = service.get(f"/v1/jobs/{waits}")  # it may be unable to say so, as it cannot record a start
         assert answer.status_code in (200, 503)
         if isinstance(place, NoWrites):
             assert answer.status_code == 503 or answer.json()["state"] == "queued"

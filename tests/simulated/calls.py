@@ -214,7 +214,7 @@ def installed() -> Iterator[None]:
             setattr(module, key, value)
         for module in opened:
             del module.open
-        processes._wrappers.clear()  # those of the simulation are not for the tests that this process runs next
+        processes._wrappers.clear()  # wrappers of the simulation must not affect later tests in this process
 
 
 def _simulate_defaults(kind: type, replaced: list[tuple[Any, str, Any]]) -> None:

@@ -47,7 +47,7 @@ class _File:
         self._check()
         try:
             machine.present.disk.fsync(self.node, self.path)
-            if self.made:  # as SQLite's own: with the first sync of a log, the name of it
+            if self.made:  # like SQLite: the first sync of a log also syncs its name
                 self.made = False
                 folder, _ = machine.present.disk.place(self.path)
                 machine.present.disk.fsync(folder, self.path.rpartition("/")[0])
@@ -299,7 +299,7 @@ class Connection:
 
     def close(self) -> None:
         if self._connection is not None:
-            with self._errors(), contextlib.suppress(apsw.Error):  # SQLite ignores what the last checkpoint meets
+            with self._errors(), contextlib.suppress(apsw.Error):  # SQLite ignores errors of the last checkpoint
                 self._connection.close()
 
     def __enter__(self) -> Connection:

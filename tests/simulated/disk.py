@@ -32,7 +32,7 @@ class File:
         self.data = bytearray()
         self.durable = bytearray()
         self.pending: list[tuple[int, int, bytes | None]] = []  # (when, offset, data); without data, a new size
-        self.stale: set[int] = set()  # pages that count as written and are not
+        self.stale: set[int] = set()  # pages that count as written but are not
 
     def seal(self) -> None:
         for _, offset, data in self.pending:

@@ -47,7 +47,7 @@ class Oracle:
     answers: list[Answer] = field(default_factory=list)  # to offers
     disturbed_until: float = -1.0
     runs_disturbed_until: float = -1.0
-    began: float = float("inf")  # when the request was sent whose answer is judged: it may show any moment since
+    began: float = float("inf")  # time of the request whose answer is checked: it may show any state since
     sizes: Sizes = field(default_factory=lambda: Sizes(0))
     coming: dict[str, int] = field(default_factory=dict)
     accepting: Sizes = field(default_factory=lambda: Sizes(True))
@@ -141,7 +141,7 @@ class Oracle:
         elif asked.id != job.id and not asked.lost:
             return self.fail(f"{token} was job {asked.id} and is job {job.id} now")
         if asked.seen_at >= self.began:
-            return None  # what was seen meanwhile may be newer than this
+            return None  # values seen meanwhile may be newer than this
         asked.seen_at = self.now()
         if asked.state and asked.state not in ACTIVE and job.state != asked.state and not asked.lost:
             return self.fail(f"{token} (job {job.id}) was {asked.state} and is {job.state} now")

@@ -87,7 +87,7 @@ def one(work: tuple[int, int]) -> dict[str, Any]:
     signal.alarm(PATIENCE)
     try:
         result = simulate(seed, operations)
-    except Exception as error:  # the simulation itself failed: as bad as what it looks for
+    except Exception as error:  # the simulation itself failed: as bad as the errors that it looks for
         told = [f"{type(error).__name__}: {error}"]
         return {"seed": seed, "operations": operations, "violations": told, "trace": [], "faults": {}, "counts": {}}
     finally:

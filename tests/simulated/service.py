@@ -73,7 +73,7 @@ class Backup:
 class DiskFaults:
     """What is wrong with the disk at present."""
 
-    fails: dict[str, float] = field(default_factory=dict)  # kinds of operations that fail, and until when
+    fails: dict[str, float] = field(default_factory=dict)  # kinds of operations that fail, with the end of the fault
     rate: float = 1.0
     full_until: float = -1.0
     slow_until: float = -1.0

@@ -70,7 +70,7 @@ def failed_commits_left_in_the_log():
 
     def later(self):
         if self.problem is not None:
-            raise StoreFailed(self.problem)  # the next write finds out
+            raise StoreFailed(self.problem)  # the next write shows it
         remember(self)
 
     with replaced(Database, "_write_over", lambda self, error: None), replaced(book.Book, "remember", later):
@@ -270,7 +270,7 @@ MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
 }  # fmt: skip
 
 
-# Those that a few seeds find; drawn ones may take hundreds.
+# Mutants that a few seeds find; random ones may need hundreds.
 @pytest.mark.thorough(but=["claims are not synced", "wrappers take what is taken", "answers come before writes"])
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_broken_service_is_found(name, record_property):

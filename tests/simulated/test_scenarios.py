@@ -54,7 +54,7 @@ def test_what_is_answered_after_a_failed_sync_and_a_restart_outlives_a_power_cut
         for _ in range(5):
             world.submits()
         world.syncs_fail(3)
-        world.submits()  # its pages count as written, and are not
+        world.submits()  # its pages count as written, but are not
         world.kill_service()
         world.wait(4)
         world.starts_again()

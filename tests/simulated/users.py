@@ -69,7 +69,7 @@ class Users(Service):
 
     def _to_be_used(self) -> Asked | None:
         """Return a reservation for a job that was answered and is not yet used; every other one is never used."""
-        again = self.rng.random() < 0.02  # what somebody has used or cancelled
+        again = self.rng.random() < 0.02  # a reservation that was used or cancelled
         for asked in reversed(self.oracle.asked.values()):
             known = asked.request.lapses and asked.id is not None and asked.state == "reserved" and not asked.lost
             if known and asked.promise is not None and asked.cancel_asked == again and (asked.id or 0) % 2:
@@ -114,7 +114,7 @@ class Users(Service):
         asked = self.oracle.asks(request)
         drained = self.oracle.accepting.certain
         if not self.request(f"submit {request.name}", lambda s: s.submit(request), then):
-            asked.pending -= 1  # no service there: nothing was sent
+            asked.pending -= 1  # no service was running: nothing was sent
 
     def _some(self, recent: int = 25) -> Asked | None:
         known = [a for a in self.oracle.asked.values() if a.id is not None and not a.lost]

@@ -259,7 +259,7 @@ def test_without_a_scheme_it_is_the_baseline(queue):
     jobs = users_jobs(3)
     plain = simulate(jobs, "easy", queue=queue)
     told = []
-    for scheme in (None, replace(LITTLE, floor=1)):  # nobody is believed to take less than all of it
+    for scheme in (None, replace(LITTLE, floor=1)):  # all are believed to take their whole walltime
         found = simulate_adjusted(jobs, scheme, queue=queue, progress=told.append)
         assert found.schedule.start.tolist() == plain.start.tolist()
         assert found.adjusted.tolist() == jobs.estimate.tolist()

@@ -57,7 +57,7 @@ def test_every_processor_runs_one_job_at_a_time(schedule):
         pieces = made.pieces(row)
         assert sum(b - a for a, b in pieces) == schedule.jobs.processors[row]
         assert all(0 <= a < b <= 9 for a, b in pieces)
-        assert all(b < c for (_, b), (c, _) in itertools.pairwise(pieces))  # neighbours would be one
+        assert all(b < c for (_, b), (c, _) in itertools.pairwise(pieces))  # neighbours would be joined
     for second in range(-5, 100):
         held = []
         for row in np.flatnonzero(schedule.started & (schedule.start <= second) & (second < schedule.end)):

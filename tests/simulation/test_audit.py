@@ -127,7 +127,7 @@ def test_first_come_first_served_on_a_whole_log_keeps_every_rule(traces, tmp_pat
 
 
 def test_the_estimates_are_right_before_and_after_the_overrun_rule():
-    # Job 4 runs 30 s with an estimate of 25: under "extend" some write the one, some the other.
+    # Job 4 runs 30 s with an estimate of 25: under "extend" some simulators write 30, some 25.
     for estimate in (25, 30):
         assert audit(changed(end={4: 60}, run_time={4: 30}, estimate={4: estimate}), log=LOG, overrun="extend").ok
     wrong = only(changed(end={4: 60}, run_time={4: 30}, estimate={4: 26}), log=LOG, overrun="extend")
@@ -136,7 +136,7 @@ def test_the_estimates_are_right_before_and_after_the_overrun_rule():
 
 def test_an_estimate_that_is_not_stated_is_not_wrong():
     assert audit(changed(estimate={1: UNKNOWN}), log=LOG).ok
-    assert audit(changed(estimate={1: 10}), log=LOG).ok  # SWF without field 9 is read so
+    assert audit(changed(estimate={1: 10}), log=LOG).ok  # SWF without field 9 is read like this
 
 
 def test_a_part_of_the_log_that_is_missing_brings_a_hint_how_to_name_the_part():

@@ -77,7 +77,7 @@ def test_90_percent_of_the_intervals_hold_the_mean(draw):
 
 @pytest.mark.thorough
 def test_long_batches_cover_although_neighbours_resemble_each_other():
-    # An autoregressive stream, as response times are one; the plain interval of its values would be far too short.
+    # An autoregressive series, like response times; the plain interval of its values would be far too short.
     rng = seeded(2)
     hits = plain = 0
     for _ in range(300):

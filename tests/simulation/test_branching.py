@@ -103,7 +103,7 @@ def test_so_it_is_where_the_plan_is_long(policy, order):
         for one, outcome in zip(zip(*given, strict=True), found, strict=True):
             assert outcome == outcome_of_whole(case, place, one, policy, order, machine_code=True)
         simulation.answer()
-    assert most > 5 * WIDTH  # frames: enough for searches by the index, which has to be copied as well
+    assert most > 5 * WIDTH  # frames: enough for searches by the index, which must be copied as well
 
 
 @pytest.mark.thorough(but=4)

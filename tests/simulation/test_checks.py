@@ -148,7 +148,7 @@ def test_a_job_that_is_not_in_the_log_is_found():
     extra = changed().taken(np.array([0, 1, 2, 3, 3]))
     extra = replace(extra, id=np.arange(1, 6), start=np.append(extra.start[:4], 60), end=np.append(extra.end[:4], 85))
     assert checks(extra, log=LOG)["jobs"].first.message == "job 5 is not in four.swf"
-    # Nothing is expected of it, so its run time is nobody's.
+    # It has no expected run time, so its run time is not checked.
     assert (checks(extra, log=LOG)["end"].checked, checks(extra, log=LOG)["end"].violations) == (4, 0)
 
 

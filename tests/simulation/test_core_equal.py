@@ -37,7 +37,7 @@ def drive(jobs, cancellations=(), reservations=(), priorities=None, machine_code
     while events:
         now, kind, k = heapq.heappop(events)
         if now > schedule.now:
-            # What has no length ends in the round after what arrives in this instant.
+            # A job of no length ends in the round after the arrivals of this instant.
             machine.advance(now, settle=False)
         if kind == 0:
             _, processors, start, walltime = reservations[k]

@@ -378,9 +378,9 @@ FIRST = (0, 2, 10, 50, 60, 1)
     ("first", "later", "found"),
     [
         (FIRST, (0, 2, 10, 49, 59, 0), True),
-        (FIRST, (0, 2, 10, 50, 60, 0), False),  # together
+        (FIRST, (0, 2, 10, 50, 60, 0), False),  # they start together
         (FIRST, (0, 2, 10, 49, 59, 1), False),  # of the same priority
-        (FIRST, (0, 1, 10, 49, 59, 0), False),  # it asks for less
+        (FIRST, (0, 1, 10, 49, 59, 0), False),  # it requests less
         (FIRST, (0, 2, 9, 49, 59, 0), False),
         ((0, 2, 10, None, 50, 1), (0, 3, 11, 49, 59, 0), True),  # it is cancelled, and waited until then
         ((0, 2, 10, None, 49, 1), (0, 3, 11, 49, 59, 0), False),

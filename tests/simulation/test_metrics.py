@@ -62,7 +62,7 @@ def test_bounded_slowdown_takes_short_jobs_to_be_ten_seconds_long():
 
 
 def test_only_the_unclamped_bounded_slowdown_falls_below_one():
-    quick = schedule_of([(0, 1, 0, 1)], machine=1)  # a second without any wait scores 0.1 in the paper's form
+    quick = schedule_of([(0, 1, 0, 1)], machine=1)  # in the paper's form, a second without any wait scores 0.1
     assert metrics(quick).mean_bounded_slowdown_unclamped == 0.1
     assert metrics(quick).mean_bounded_slowdown == 1
 

@@ -37,6 +37,6 @@ def test_a_long_queue_with_many_holes_before_it_is_kept_like_a_short_one(policy,
 @each_policy
 @pytest.mark.parametrize("seed", range(100, 115))
 def test_longer_queues_of_any_load_too(policy, order, seed):
-    jobs = 120 if policy == "s3-1999" else 200  # the brute force takes its time
+    jobs = 120 if policy == "s3-1999" else 200  # the brute force is slow
     case = busy_log(seed, jobs, load=(1.2, 2, 3)[seed % 3], disturbed=seed % 2 == 0)
     check(case, policy, machine_code=True, order=order, overrun=("kill", "extend")[seed // 2 % 2])

@@ -96,7 +96,7 @@ def test_eight_processors_count_as_much_as_twice_the_wait():
 
 
 def test_those_of_the_same_priority_go_in_the_order_of_submission():
-    # At 10 all three have waited for twice what they ask for; at 13 one for 3 times, and the last for 3.5 times.
+    # At 10 all three have waited for twice their walltimes; at 13 one for 3 times, and the last for 3.5 times.
     rows = [(0, 1, 10, 10), (2, 1, 4, 3), (4, 1, 3, 2), (6, 1, 2, 1)]
     assert starts(1, rows, {}, None, "wfp") == [0, 10, 14, 13]
 

@@ -36,7 +36,7 @@ def begun(cancellations=None, reservations=()):
         ((9, NOT_CANCELLED, 4), (), 3),
         ((9, -7, NOT_CANCELLED), (), -7),
         (None, ((1, 1, 20, 5),), 1),
-        ((-7, 0, 9), ((1, 1, -20, 5),), -7),  # what is asked for at 1 cannot start before
+        ((-7, 0, 9), ((1, 1, -20, 5),), -7),  # a job submitted at 1 cannot start before
         ((9, 9, 9), ((-8, 1, 20, 5),), -8),
     ],
 )
@@ -96,7 +96,7 @@ def test_room_is_made_without_changing_anything_that_is_there(policy, order):
         running.run(events=10)
         state = running._state
         ahead = state._replace(now=state.now.copy())
-        ahead.now[ALIVE] += 500  # as if so many more waited
+        ahead.now[ALIVE] += 500  # as if this many more waited
         assert not is_roomy(ahead)
         roomy = with_room(ahead)
         assert isinstance(roomy, State)

@@ -119,7 +119,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         quietly([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "wheel")])
         quietly([sys.executable, "-m", "venv", "--without-pip", str(environment)])
         (found,) = (folder / "wheel").glob("*.whl")
-        # Most of it is never imported there: what is, is compiled then.
+        # Most modules are never imported there; imported ones are compiled then.
         quietly([*pip, "--python", str(python), "install", "--no-deps", "--no-compile", str(found)])
         (site,) = environment.glob("lib/python*/site-packages")
         (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")

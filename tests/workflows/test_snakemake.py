@@ -305,7 +305,7 @@ rule endless:
 
 @pytest.mark.thorough
 def test_a_workflow_that_is_interrupted_cancels_its_jobs(workflow, service):
-    # While Snakemake asks after its jobs, it forgets them if it is interrupted; so it must not be asking then.
+    # If Snakemake is interrupted while it queries its jobs, it forgets them; so it must not be querying then.
     running = workflow("--seconds-between-status-checks", "10", snakefile=ENDLESS)
     service.until((workflow.folder / "started").exists, 60)
     running.send_signal(signal.SIGINT)

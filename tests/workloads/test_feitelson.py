@@ -91,7 +91,7 @@ def runs_of(log):
 
 def test_the_number_of_runs_is_harmonic():
     log = generate(200_000, 128, generator=rng(5))
-    # Of the jobs that came in the first tenth, all runs are there, but for very few.
+    # Of the jobs that arrived in the first tenth, all runs are there, with very few exceptions.
     first_seen = np.unique(log.executable, return_index=True)[1]
     early = log.executable[np.sort(first_seen[first_seen < 20_000])]
     runs = runs_of(log)[early - 1]

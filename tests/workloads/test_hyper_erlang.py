@@ -85,7 +85,7 @@ def test_the_order_is_the_smallest_that_works(values):
 def test_where_rounding_spoils_the_third_moment_of_an_order_the_next_one_is_taken():
     values = [133979, 134274, 134370, 175299]
     m1, m2, m3 = moments(values)
-    assert 66 * (m2 / m1**2 - 1) > 1.001  # so that order 66 would do by the conditions for it
+    assert 66 * (m2 / m1**2 - 1) > 1.001  # so that the conditions would allow order 66
     law = HyperErlang.of_values(values)
     assert (law.order, law.matched) == (67, 3)
     assert law.moment(3) == pytest.approx(m3, rel=1e-9)

@@ -226,7 +226,7 @@ def test_over_many_days_the_arrivals_show_the_daily_cycle(kind):
     arrivals = arrival_times(kind, 400_000, rng(8), MODEL)
     hours = np.bincount((arrivals // 3600).astype(int) % 24, minlength=24) / arrivals.size
     expected = integrated_weights(kind).reshape(24, 2).sum(axis=1) / 48
-    # Long gaps come whatever the hour, so that counts vary several times as much as those of independent arrivals.
+    # Long gaps occur at any hour, so that counts vary several times as much as those of independent arrivals.
     assert np.abs(hours / expected - 1).max() < 0.15
     assert np.corrcoef(hours, expected)[0, 1] > 0.99
 

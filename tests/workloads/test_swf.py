@@ -82,7 +82,7 @@ def test_a_sound_log_gives_no_warning():
 def test_an_unsorted_log_is_sorted_stably_with_a_warning():
     text = HEADER + line(1, 50) + line(2, 10.7) + line(3, 10.2) + line(4, 10) + line(5, 0)
     log = parse(text)
-    assert log.job.tolist() == [5, 2, 3, 4, 1]  # within the same second the file's order stands
+    assert log.job.tolist() == [5, 2, 3, 4, 1]  # within a second the file's order is kept
     assert any("not sorted" in warning and "job 2" in warning for warning in log.warnings)
 
 
@@ -475,7 +475,7 @@ def test_reading_making_rigid_and_writing_takes_less_than_300_bytes_a_job(tmp_pa
         check=True,
     )
     allocated, resident = (int(number) / jobs for number in done.stdout.split())
-    assert 200 < allocated < 300  # below 200 something would not have been counted
+    assert 200 < allocated < 300  # below 200 some memory would not have been counted
     assert resident < 300
 
 

@@ -20,7 +20,7 @@ def values(jobs=10_000, longest=18 * HOUR, seed=1, **change):
     return estimate_values(jobs, longest, np.random.default_rng(seed), TsafrirModel(**change))
 
 
-# Which values there are, and how many jobs have each
+# The values, and the number of jobs with each
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_no_walltime_is_over_the_sites_limit_nor_is_a_size_on_which_the_job_woul
     assert belief.requests.times[-1] == 6400  # 100 s, believed to be 64 times as long
     shorter = believed(ASKED, 16, "each size", 100, normal, 900)
     size, _ = asked_for("gas", shorter, OWN, free((0, 64)), 900)
-    assert size == 16  # 400 s; one and four processors take too long, and 64 do as is believed
+    assert size == 16  # 400 s; one and four processors take too long, and 64 take the believed time
     none = believed(ASKED, 16, "each size", 100, np.full(5, 20.0), 6400)
     assert asked_for("gas", none, OWN, free((0, 64)), 6400) == (16, 400)
 

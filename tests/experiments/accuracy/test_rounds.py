@@ -58,7 +58,7 @@ def test_a_walltime_is_at_most_what_the_site_accepts(jobs):
 
 @pytest.mark.thorough
 def test_requests_of_other_jobs_take_no_part():
-    jobs = busy_jobs(400, 64, seed=7)  # where a single second of another request on one processor would be felt
+    jobs = busy_jobs(400, 64, seed=7)  # so that a request that differs by a second on one processor would show
     alone = [first_of(jobs, place, 4, 300) for place in (218, 221)]
     places = [(place, size) for place in range(20, 380, 3) for size in (4, 64)]
     others = [replace(first_of(jobs, *one, 300), time=301) for one in places]

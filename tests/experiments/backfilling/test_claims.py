@@ -69,7 +69,7 @@ def test_an_overall_mean_without_months_of_table_1_is_not_judged():
 
 def test_doubling_is_tested_by_the_direction_of_what_it_changes():
     found = the(kth(plain=(100.0, 100.0), doubled=(99.0, 101.0)), "doubling")
-    assert found.holds is False  # in the paper conservative falls; what is not at hand cannot mend that
+    assert found.holds is False  # in the paper conservative falls; missing logs cannot change that
     assert "response of KTH under conservative -1.0" in found.here
     assert "response of KTH under EASY 1.0" in found.here
 

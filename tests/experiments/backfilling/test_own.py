@@ -18,7 +18,7 @@ from gas.report.blocks import Table
 @pytest.fixture(scope="module")
 def study(made_logs):
     found = log_of_file(next(made_logs.glob("KTH-*.swf.gz")))
-    log = replace(found, source=replace(found.source, trace="KTH"))  # named as one of the paper's, and yet not it
+    log = replace(found, source=replace(found.source, trace="KTH"))  # the name of the paper's log, but another log
     runs = [LogRun(log, one) for one in variants(log)]
     files = {log.sha256: str(log.path)}
     return Results(Options(), [], runs, [log_run(run.configuration, files=files) for run in runs], [], [])

@@ -37,7 +37,7 @@ APART = (
 
 
 def new_figure():
-    from matplotlib.figure import Figure  # not where tests are collected: it takes longer than they do
+    from matplotlib.figure import Figure  # not at collection: importing it takes longer than these tests
 
     return Figure()
 

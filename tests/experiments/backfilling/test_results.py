@@ -52,7 +52,7 @@ def test_the_full_study_runs_the_models_as_the_paper_did():
     assert not Options(jobs=2100).full
     assert {run.load for run in model_runs(Options())} == {*LOADS}
     assert {run.load for run in change_runs(Options())} == {*CHANGE_LOADS}
-    assert Options(loads=(0.5, 0.7)).change_loads == (0.5, 0.7)  # none of those at which model F is changed
+    assert Options(loads=(0.5, 0.7)).change_loads == (0.5, 0.7)  # none of the loads at which model F is changed
 
 
 def test_without_logs_models_are_run():

@@ -116,7 +116,7 @@ def test_a_point_of_a_model_has_means_and_their_intervals(model):
         assert 0 <= figures["backfilled"] <= 1
     batches = min(figures["batches"] for figures in point.values())
     assert all(figures["together"]["batches"] == batches for figures in point.values())
-    # The scheme that stopped first has no further jobs than those both have.
+    # The scheme that stopped first has no jobs beyond those that both have.
     first = min(point.values(), key=lambda figures: figures["batches"])
     assert first["together"]["response"] == pytest.approx(first["response"])
     assert first["together"]["slowdown"] == pytest.approx(first["slowdown"])

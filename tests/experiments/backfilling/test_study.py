@@ -64,7 +64,7 @@ def test_an_interrupted_study_goes_on_and_ends_with_the_same_bytes(gas, made_log
         assert time.monotonic() < deadline
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.002)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    os.killpg(process.pid, signal.SIGINT)  # to the workers too, as a terminal does
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "gas: interrupted"

@@ -18,7 +18,7 @@ def test_claims_hold_where_they_do(figures, made_study):
         assert [claim.verdict for claim in found] == ["yes"] * 6 + ["not resolved"]
         assert "20 parts: 20 confirm" in found[0].here  # two logs
         assert "40 parts: 40 confirm" in found[1].here
-    # Beside static requests, beside the log as it was (which made them take 90 s), for both opponents; then all jobs
+    # Against static requests and the original log (in which they took 90 s), for both opponents; then all jobs
     # moldable.
     assert [claim.holds for claim in beyond(study)] == [True, False, True, False, True]
     assert "60 parts: 60 contradict" in beyond(study)[1].here

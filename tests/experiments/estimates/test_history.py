@@ -80,7 +80,7 @@ def test_nothing_after_a_submission_changes_its_estimate():
     log = Log.from_columns(columns)
     now = columns["submit"][half]
     later = columns["submit"] + columns["wait"] + columns["run_time"] > now
-    # What had not ended then ends later still, after other run times; what was submitted later is another job.
+    # Jobs that had not ended then end later, after other run times; jobs that were submitted later are replaced.
     shuffled = dict(columns)
     shuffled["run_time"] = np.where(later, columns["run_time"] + generator.integers(0, 5000, n), columns["run_time"])
     new = np.arange(n) > half

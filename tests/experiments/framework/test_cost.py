@@ -52,7 +52,7 @@ def test_growth_is_not_stated_for_sizes_that_hardly_differ():
     assert growth(entries(1, 1, [(100, 7), (101, 7), (102, 7)] * 2)) == (None, None)
     assert growth(entries(1, 0, [(100 * i, 7) for i in range(1, 6)])) == (None, None)
     both = [(100, 7), (200, 14), (400, 28)] * 2
-    assert growth(entries(1, 1, both)) == (None, None)  # which of the two it was, who knows
+    assert growth(entries(1, 1, both)) == (None, None)  # it is unknown which of the two it was
 
 
 def test_the_report_names_time_memory_and_growth():

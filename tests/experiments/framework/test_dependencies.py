@@ -134,7 +134,7 @@ def package(tmp_path, monkeypatch):
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pretended import typed\n"
         "def run():\n    from pretended.part.late import nothing\n"
     )
-    monkeypatch.syspath_prepend(str(tmp_path))  # after it was made: finders remember what a folder holds
+    monkeypatch.syspath_prepend(str(tmp_path))  # after the module was written: finders cache the contents of folders
     yield folder
     for name in [name for name in sys.modules if name.partition(".")[0] == "pretended"]:
         del sys.modules[name]

@@ -41,7 +41,7 @@ def parts(*values):
         ([Interval(-5, 1), Interval(-2.5, 2)], None),  # the shown interval is below, that of the verdict is not
         ([Interval(-5, 1), Interval(-1, 2)], None),
         ([Interval(-5, 1), Interval(-1, None)], None),
-        ([Interval(-5, 1), None], None),  # what is stated of both is not known of the second
+        ([Interval(-5, 1), None], None),  # a statement about both is unknown if the second is
         ([Interval(5, 1), None], False),
         ([None, None], None),
         ([], None),

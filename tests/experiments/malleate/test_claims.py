@@ -13,7 +13,7 @@ def test_noise_is_not_resolved_in_95_of_100_statements_or_more():
     verdicts = []
     for seed in range(rounds(90)):
         of = {claim.text: claim.holds for claim in claims(made_study(seed, 1.0))}
-        true = ("by 37 to 67%", "at least half")  # what is not at the edge between true and false here
+        true = ("by 37 to 67%", "at least half")  # statements that are clearly true here
         verdicts += [holds for text, holds in of.items() if not any(words in text for words in true)]
     assert len(verdicts) >= 240
     assert np.mean([holds is None for holds in verdicts]) >= 0.95

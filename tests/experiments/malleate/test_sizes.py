@@ -10,7 +10,7 @@ from experiments.malleate.rules import STRATEGIES
 def test_a_malleable_job_grows_where_processors_are_left_and_pays_for_it():
     moldable = by_hand([(0, 2, {2: 400, 4: 200, 8: 100}), (0, 4, {4: 100})])
     for cost, end in ((0, 100 + 50), (20, 100 + 20 + 60)):
-        # On 4 processors beside the other job for 100 s, of which the cost is no progress; then on 8.
+        # On 4 processors beside the other job for 100 s; the cost of the change is no progress; then on 8.
         played = play(moldable, np.array([True, False]), STRATEGIES["malleable-own"], cost=cost)
         assert (played.end.tolist(), played.size.tolist()) == ([end, 100], [8, 4])
 

@@ -26,12 +26,12 @@ SMALL_NOW, LARGE_LATER = (1, 300, 300), (4, 150, 150)
 
 
 def test_a_running_job_that_ends_early_lets_the_whole_machine_go_first():
-    # Three processors are taken until 200 for all that is known, and free at 20.
+    # Three processors are held until 200 as far as is known, but free at 20.
     assert worlds([(0, 3, 200, 20), (10, 1, 1, 1)], 1, SMALL_NOW, LARGE_LATER) == ["running", "no arrivals"]
 
 
 def test_a_waiting_job_that_ends_early_does_so_too():
-    # The one that runs keeps its word; the one that takes over at 30 was to go on until 200, and ends at 35.
+    # The running job keeps its walltime; the job that starts at 30 could run until 200, and ends at 35.
     rows = [(0, 3, 30, 30), (1, 3, 170, 5), (10, 1, 1, 1)]
     assert worlds(rows, 2, SMALL_NOW, LARGE_LATER) == ["waiting", "no arrivals"]
 
@@ -41,7 +41,7 @@ def test_where_all_use_up_what_they_asked_for_nothing_is_lost_to_a_choice_of_the
 
 
 def test_what_happened_before_is_as_it_was():
-    # The first job is past when the choice is made, so no world gives it another end.
+    # The first job has ended when the choice is made, so its end is the same in every world.
     rows = [(0, 4, 500, 5), (6, 3, 200, 14), (10, 1, 1, 1)]
     assert worlds(rows, 2, SMALL_NOW, LARGE_LATER) == ["running", "no arrivals"]
 

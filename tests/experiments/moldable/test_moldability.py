@@ -178,7 +178,7 @@ def test_users_name_their_own_size_and_others_out_of_all_that_are_accepted(const
 def test_an_own_size_that_is_accepted_costs_no_other_and_one_that_is_not_takes_the_place_of_one():
     every, some = (requests_of(made(alike(5000, 9, machine=9), Moldability("none", limited=n))) for n in (False, True))
     lost = {
-        # 9 is beyond the largest size where there is a gap below it; 1 to 9 are accepted where all are there.
+        # 9 is beyond the largest size if there is a gap below it; 1 to 9 are accepted if all are allowed.
         gap: {len(w.sizes) - len(p.sizes) for w, p in zip(every, some, strict=True) if chosen(w.sizes.tolist())}
         for gap, chosen in (
             (True, lambda sizes: len(sizes) > 1 and sizes[-2] < 8),

@@ -26,7 +26,7 @@ def test_a_claim_fails_where_static_is_better(made_logs):
         results = [{"jobs": 9, "outcomes": rows} for _ in runs]
         found = claims(Results(Options(seeds=1, runs=12, others=False), runs, results))
         assert found[0].holds is verdict
-        assert found[2].holds is (verdict or None)  # where all gain the same, nothing is resolved
+        assert found[2].holds is (verdict or None)  # if all gain the same, nothing is resolved
         assert found[3].holds is None
         assert found[4].holds is False  # regret, or lost
 

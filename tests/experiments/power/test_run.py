@@ -69,7 +69,7 @@ def test_gas_chooses_what_the_planner_chooses_from_the_list_of_that_moment(jobs,
 def test_nothing_ends_later_than_promised_and_no_choice_is_better_than_the_best(jobs, placed):
     found = outcomes(Month(jobs, 0, placed, FORM))
     assert all(one.best <= min(one.gas, one.static) and one.gas <= one.promised for one in found)
-    assert any(one.regret > 0 for one in found)  # estimates are wrong here, so hindsight knows more
+    assert any(one.regret > 0 for one in found)  # estimates are wrong here, so hindsight is better
 
 
 def test_with_true_estimates_gas_never_loses_and_regrets_nothing(jobs, placed):

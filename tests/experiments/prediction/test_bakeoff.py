@@ -44,7 +44,7 @@ def test_the_first_is_best_and_the_others_are_worse_where_months_agree(compared)
 def test_an_interval_holds_between_its_ends_both_included():
     wait = np.array([9.0, 10.0, 15.0, 20.0, 21.0, 15.0])
     low, high = np.full(6, 10.0), np.full(6, 20.0)
-    low[5] = np.nan  # nothing is said
+    low[5] = np.nan  # no prediction
     held = COVERED.values(wait, low, np.full(6, 15.0), high)
     assert held[:5].tolist() == [0, 100, 100, 100, 0]
     assert np.isnan(held[5])

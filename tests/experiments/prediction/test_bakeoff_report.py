@@ -26,7 +26,7 @@ def test_claims_and_tables_are_of_months_that_judge(made_logs):
     verdicts = {claim.text.partition(": ")[2]: claim.holds for claim in bakeoff_claims(study)}
     assert verdicts["the median error of Gas is at most half of that of gradient boosting"] is True
     assert verdicts["Gas is better than every other method on every score"] is True
-    assert verdicts["85 to 95% of the 90% intervals contain the wait"] is None  # all do, and so few may
+    assert verdicts["85 to 95% of the 90% intervals contain the wait"] is None  # all do, and only a few may
     titles = [section.title for section in bakeoff_sections(study)]
     assert [title for title in titles if title.startswith("KTH")] == [
         "KTH: the recorded starts, test months",

@@ -21,7 +21,7 @@ def test_turn_around_times_stand_beside_each_other(made_study):
     found = rows(made_study([], [run(100, 80, 60, 40)]), 0)["all"]
     assert found[1:5] == ("100", "80", "60", "40")
     assert found[5].startswith("-20")
-    assert found[6:] == ("-25.0%", "50%")  # of 80 s, and of the 40 s that Gas ends later than the best
+    assert found[6:] == ("-25.0%", "50%")  # of 80 s, and of the 40 s by which Gas ends later than the best
 
 
 def test_who_loses_is_counted_with_and_without_predicting(made_study):

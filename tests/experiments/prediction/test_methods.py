@@ -45,7 +45,7 @@ def test_three_waits_in_a_row_above_the_bound_are_a_change():
     bounds = Bounds()
     for wait in [10] * 500 + [9_000] * 3:
         bounds.learn(seen(), wait)
-    assert bounds.predict(seen())[2] == 9_000  # of the 59 that are left, which the three are among
+    assert bounds.predict(seen())[2] == 9_000  # of the 59 that are left, including these three
     calm = Bounds()
     for wait in [10] * 500 + [9_000, 9_000, 10] * 2:
         calm.learn(seen(), wait)

@@ -46,7 +46,7 @@ def test_the_second_half_of_the_months_of_each_log_is_held_out(made_logs):
         if held_out:
             months = sorted(jobs_by_month(log))
             assert sorted(held_out) == months
-            count = len(months) // 2  # the one in the middle is not
+            count = len(months) // 2  # the middle month is not
             assert [month for month in months if held_out[month]] == months[len(months) - count :]
         for revealed in REVEALED:
             months_revealed = {run.month for run in runs if run.log == log and run.revealed == revealed}

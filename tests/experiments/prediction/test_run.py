@@ -46,7 +46,7 @@ def test_jobs_that_must_wait_are_predicted_between_their_submission_and_their_pr
 
 @pytest.mark.thorough
 def test_what_is_predicted_does_not_depend_on_who_comes_after_the_month(kth, tmp_path):
-    month = calibrated(kth, jobs=10**6)["outcomes"]  # all: intervals depend on who was predicted before
+    month = calibrated(kth, jobs=10**6)["outcomes"]  # all: intervals depend on earlier predictions
     last = max(row["now"] for row in month)
     cut = rewritten(kth, tmp_path / "KTH-SP2-1996-2.swf", lambda log: log.select(log.submit <= last))
     predicted = ("now", "promise", "mean", "median", "low_0.9", "high_0.9")

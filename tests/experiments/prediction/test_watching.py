@@ -47,7 +47,7 @@ def test_left_alone_it_ends_as_it_would_unwatched():
 
 def test_by_predictions_it_does_not_wait_for_what_will_not_be_free():
     stop = first_stop()
-    count = 200  # of the past: all jobs used their walltimes up
+    count = 200  # the past: all jobs used their whole walltimes
     past = Past(
         np.arange(count) - 10**6, np.full(count, 4), np.full(count, 20_000), np.full(count, 20_000),
         np.arange(count) - 10**5, np.full(count, -1),

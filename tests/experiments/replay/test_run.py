@@ -79,7 +79,7 @@ def test_better_walltimes_change_no_work(result, kind):
     plain = result(lambda run: run.name == "easy")
     assert found["jobs"] == plain["jobs"]
     assert sum(found["busy"]) == pytest.approx(sum(plain["busy"]), rel=0.3)
-    if kind != "corrected":  # for which these few jobs are no history
+    if kind != "corrected":  # these few jobs are no history for it
         assert found["figures"]["mean_wait"] != plain["figures"]["mean_wait"]
 
 

@@ -53,7 +53,7 @@ def test_rows_hold_what_all_applications_did(reported):
             assert int(row["some"]) == int(row["applications"]) * int(row["share"]) // 100
         if row["some_do"] in ("home", "home-static"):
             assert float(row["away_from_home"]) == 0
-    # Where no application gives way, it does not matter to what.
+    # If no application is replaced, the replacement does not matter.
     chosen = [row for row in rows if row["others_do"] == "choose" and row["share"] == "0"]
     chosen = [row for row in chosen if row["some_do"] != "coallocate"]  # of which there are further settings
     by_setting = {}

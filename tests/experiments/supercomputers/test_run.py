@@ -61,7 +61,7 @@ def test_with_true_estimates_the_first_to_submit_everywhere_gains_nothing(with_t
         found = trial(world, others, some, no_application(world), deviating=True)
         assert found.waits.sum() > 10
         assert (found.other_end >= found.end).all()
-        if some != "everywhere":  # whose first to start may be later to end
+        if some != "everywhere":  # with it, the first job to start may end later
             assert (found.other_end == found.end).all()
 
 
@@ -70,7 +70,7 @@ def test_with_wrong_estimates_the_first_to_hedge_is_sooner_sometimes(world):
     assert (found.other_end < found.end).any()
     gain = outcome(found)["gain"]
     assert gain["all"]["mean"] > 0
-    extra = np.where(found.waits, found.other_submissions - 1, 0)  # who need not wait submits once
+    extra = np.where(found.waits, found.other_submissions - 1, 0)  # a job that need not wait is submitted once
     assert gain["all"]["extra"] == pytest.approx(extra.mean())
     assert gain["waiting"]["extra"] == pytest.approx(extra[found.waits].mean())
     assert gain["waiting"]["sooner"] == (found.other_end < found.end)[found.waits].mean()
