@@ -121,6 +121,7 @@ class Builder:
             np.array([node.core_cpus for node in nodes], np.int64),
             np.array([max(node.sockets, 1) for node in nodes], np.int64),
             np.array([name == "gpu" for name, _ in self.resources.columns] or [False], np.bool_),
+            self.resources.type_of(),
             np.zeros(0 if self.rules.fresh_weights else self.count, np.int64),
             tree_of(self.cluster.switches or (), self.places, by_cpus=self.rules.switch_cpus),
         )

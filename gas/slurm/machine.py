@@ -62,6 +62,8 @@ class Machine(NamedTuple):
         CPUs of a core if jobs get whole cores; else 1.
     gpu
         The columns of generic resources that are GPUs.
+    type_of
+        For each column of generic resources that is a type, the column of all types; -1 for the others.
     near
         By how much the weights of nodes were lowered for the last job with GPUs that was tested on them, where that
         stays for the jobs behind it; it is changed. Empty where weights are set for each test.
@@ -76,6 +78,7 @@ class Machine(NamedTuple):
     core: NDArray[np.int64]
     sockets: NDArray[np.int64]
     gpu: NDArray[np.bool_]
+    type_of: NDArray[np.int64]
     near: NDArray[np.int64]
     tree: Tree
 

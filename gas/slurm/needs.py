@@ -34,6 +34,11 @@ class Resources:
     def __len__(self) -> int:
         return max(len(self.columns), 1)
 
+    def type_of(self) -> NDArray[np.int64]:
+        """Return for each column of a type the column of all types of its name, and -1 for the others."""
+        found = [self.columns[name, ""] if type_ else -1 for name, type_ in self.columns]
+        return np.array(found or [-1], np.int64)
+
     def put(self, row: NDArray[np.int64], found: Iterable[Gres]) -> bool:
         """Add resources to a row; return whether all of them are known."""
         clear = True

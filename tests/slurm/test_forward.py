@@ -9,7 +9,7 @@ from slurm_standing import a_cluster, an_accounting
 
 from gas.slurm.accounting import Bounds
 from gas.slurm.beginning import Beginning
-from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
+from gas.slurm.cluster import Gres, Licence, Partition, Scheduling, Tasks
 from gas.slurm.forward import Forward, run_forward
 from gas.slurm.settings import Settings
 from gas.slurm.starts import Known
@@ -40,6 +40,25 @@ def test_a_running_job_counts_the_cpus_that_it_requested_and_not_the_threads_of_
         forward = Forward(Beginning.of(replace(made, settings=settings), []), {1: 100})
         forward.run(NOW + 50)
         assert (forward.jobs[1, None].cpus, sum(forward.jobs[1, None].cpus_on.values())) == (counted, 4)
+
+
+def test_of_gpus_of_any_type_a_job_gets_those_of_the_first_types():
+    both = (Gres("gpu", "a100", 2), Gres("gpu", "h100", 2))
+
+    def second(asked, *wanted):
+        made = cluster(job(1, 1, gres_per_job=(Gres("gpu", "", asked),)), job(2, 1, gres_per_job=wanted))
+        made = replace(made, nodes=tuple(replace(node, gres=both) for node in made.nodes[:1]))
+        return ran(made, {1: 100, 2: 10})[1][1]
+
+    assert (
+        second(1, Gres("gpu", "a100", 1)) == second(1, Gres("gpu", "h100", 2)) == second(3, Gres("gpu", "h100", 1)) == 0
+    )
+    assert (
+        second(1, Gres("gpu", "a100", 2))
+        == second(2, Gres("gpu", "a100", 1))
+        == second(3, Gres("gpu", "h100", 2))
+        == 100
+    )
 
 
 def test_a_job_ends_at_its_limit_unless_it_is_known_to_end_sooner_or_later():
