@@ -164,8 +164,6 @@ class Agent:
         shared
             Folder on a file system that all machines share; by default that of the user's state (in the home folder).
         """
-        from uuid import uuid4
-
         from gas.agent.redundant import Redundant
 
         given = self._run(run)
@@ -175,7 +173,7 @@ class Agent:
             self._schedulers_for(given.job),
             given,
             options or PlanOptions(),
-            uuid4().hex if key is None else checked_key(key),
+            None if key is None else checked_key(key),
             self._remark,
             shared=shared,
             before=before,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -205,13 +206,12 @@ class Claim:
         return found
 
     def _write(self, name: str, facts: dict[str, Any]) -> None:
-        from gas.endpoints.journal import write_through
-
         try:
-            file = (self.folder / name).open("w")
+            with (self.folder / name).open("w") as file:
+                file.write(json.dumps(facts))
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
             raise BadInput(
                 f"{self.folder}: cannot be written ({error.strerror}); give another folder with --shared"
             ) from None
-        with file:
-            write_through(file, facts)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from gas.agent.choice import Planned
 from gas.agent.claims import Claim
@@ -152,7 +153,7 @@ class Redundant:
     schedulers
         Each gets a request.
     key
-        Idempotency key of all requests.
+        Idempotency key of all requests; None for a new one.
     shared
         Folder on a file system that all machines share; None for that of the user's state.
     before
@@ -166,7 +167,7 @@ class Redundant:
         schedulers: Sequence[Scheduler],
         run: Run,
         options: PlanOptions,
-        key: str,
+        key: str | None,
         remark: Callable[[str], object],
         *,
         shared: Path | None = None,
@@ -174,17 +175,19 @@ class Redundant:
     ) -> None:
         if run.simulate:
             raise BadInput("redundant requests need a command or a job script, which runs in one of the jobs only")
-        self.key = key
+        self.key = uuid4().hex if key is None else key
+        self._is_new = key is None
         self._application, self._plan, self._schedulers = application, plan, list(schedulers)
         self._run, self._options, self._remark = run, options, remark
         self._before = before
         folder = (state_directory() / "claims") if shared is None else shared.absolute()
-        self._claim = Claim.of(folder, key)
+        self._claim = Claim.of(folder, self.key)
 
     def make(self) -> SubmittedRedundantly:
         """Submit, or continue what an earlier call with this key began; raises the errors of `Agent.submit`."""
         self._refuse_unnamed()
-        first = self._submission(self._schedulers, self.key, self._plan, self._noting).make_or_find()
+        submission = self._submission(self._schedulers, self.key, self._plan, self._noting)
+        first = submission.make_or_find(is_new=self._is_new)
         if not self._claim.exists():  # a new one could be taken although a job has taken the old one
             raise Conflict(
                 f"--key {self.key}: the claim {self._claim.folder} of its jobs is gone, so those that still wait run "

@@ -232,13 +232,15 @@ class Submission:
         self._remark = remark
         self._config = config
 
-    def make_or_find(self, *, of_coallocation: bool = False) -> Submitted:
+    def make_or_find(self, *, of_coallocation: bool = False, is_new: bool = False) -> Submitted:
         """Return the job of an earlier submission with this key, or submit it.
 
         Parameters
         ----------
         of_coallocation
             Whether the key belongs to a coallocation that goes to one machine.
+        is_new
+            Whether no job can have the key, so that schedulers that do not answer are left out.
         """
         with open_page(self.key) as page:
             if not of_coallocation and (made := claimed(self.key)) is not None:
@@ -255,7 +257,8 @@ class Submission:
                     f"to that scheduler (-e {sent_to}), or use another key for another job"
                 )
             # Another partition of the same Slurm would also report the job, which takes the claim under its own name
-            if (earlier := find_by_key(its if self._claim and its else self._endpoints, self.key)) is not None:
+            places = its if self._claim and its else self._endpoints
+            if not is_new and (earlier := find_by_key(places, self.key)) is not None:
                 endpoint, job = earlier
                 if self._claim is not None and sent_to is None:
                     raise Conflict(

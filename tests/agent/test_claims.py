@@ -159,8 +159,8 @@ def test_a_file_system_without_hard_links_is_refused(tmp_path, monkeypatch):
 
 
 def test_facts_that_cannot_be_written_are_reported(claim):
-    shutil.rmtree(claim.folder)
-    with pytest.raises(BadInput, match="give another folder with --shared"):
+    (claim.folder / "submission").symlink_to("/dev/full")
+    with pytest.raises(BadInput, match=r"\(No space left on device\); give another folder with --shared"):
         claim.note({"longest": 60})
 
 

@@ -239,6 +239,16 @@ def test_a_refusal_is_no_doubt(sites, agent, task, tmp_path):
     assert agent.said[0].startswith("b: gets no request: ")
 
 
+def test_a_scheduler_that_is_down_is_left_out(sites, agent, task, tmp_path):
+    down = S3Endpoint("c", "http://127.0.0.1:1", retries=0, timeout=5, patience=1)
+    three = Agent(APP, [down, *endpoints(sites)], remark=agent.said.append)
+    made = three.submit_redundantly(task, shared=tmp_path / "shared")
+    assert [one.scheduler for one in made.jobs] == ["a", "b"]
+    assert agent.said[-1].startswith("c: gets no request: ")
+    made = agent.submit_redundantly(task, key=made.key, shared=tmp_path / "shared")
+    assert [one.job["id"] for one in made.jobs] == [2, 2]
+
+
 def test_a_scheduler_that_is_restarted_is_asked_again(sites, agent, task, tmp_path, monkeypatch):
     made = agent.submit_redundantly(task, shared=tmp_path / "shared")
     answers = iter([Unreachable("a: down")])
