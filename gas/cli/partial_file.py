@@ -111,7 +111,7 @@ def partial_file(
 def _locked(path: Path) -> int:
     """Return the file of this name, opened and locked; `BlockingIOError` if another process has locked it.
 
-    Who is done removes it, which may be between opening and locking: what is written into it then is lost.
+    A process that is done may remove the file between opening and locking; later writes would be lost.
     """
     while True:
         file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -128,7 +128,7 @@ def _locked(path: Path) -> int:
 
 
 def _sources() -> str:
-    """Return a name for the sources that predictions are made by, besides those of the kernel."""
+    """Return a digest of the sources that affect predictions, besides those of the kernel."""
     found = hashlib.sha256()
     for path in sorted(Path(forward.__file__).parent.glob("*.py")):
         found.update(path.name.encode() + b"\0" + path.read_bytes())

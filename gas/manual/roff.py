@@ -53,7 +53,7 @@ def _terms(entries: Mapping[str, str]) -> list[str]:
 
 
 def _text(paragraphs: Sequence[str]) -> list[str]:
-    """Return paragraphs; those that are commands are formatted as examples."""
+    """Return paragraphs; commands are formatted as examples."""
     lines: list[str] = []
     for one in paragraphs:
         lines += [".P", ".RS 4", f".B {escaped(one)}", ".RE"] if one.startswith("gas ") else [".P", escaped(one)]
