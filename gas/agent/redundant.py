@@ -242,6 +242,11 @@ class Redundant:
         """Make the claim, and record how long further requests may run, before the first request is sent."""
         if self._before is not None:
             self._before(planned)
+        if self._claim.winner() is not None:  # the scheduler has forgotten its job, or this account the submission
+            raise Conflict(
+                f"--key {self.key}: its command has run already, as {self._claim.folder} says; use another key to run "
+                "it again"
+            )
         self._claim.make()
         best = planned.best
         waits = best.start > planned.plan.now

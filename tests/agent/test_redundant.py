@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from gas import Agent, Application
+from gas.agent.claims import Claim
 from gas.agent.options import Run
 from gas.agent.redundant import Redundant
 from gas.endpoints import JobDescription, S3Endpoint
@@ -237,6 +238,16 @@ def test_a_refusal_is_no_doubt(sites, agent, task, tmp_path):
     assert (len(made.jobs), made.silent, made.waits) == (1, {}, False)
     assert len(agent.said) == 1
     assert agent.said[0].startswith("b: gets no request: ")
+
+
+def test_a_key_whose_command_has_run_is_refused_although_its_jobs_are_forgotten(sites, agent, task, tmp_path):
+    made = agent.submit_redundantly(task, shared=tmp_path / "shared")
+    earlier = Claim.of(tmp_path / "shared", "k")
+    made.claim.folder.rename(earlier.folder)
+    (earlier.folder / "winner").write_text("a")
+    with pytest.raises(Conflict, match="--key k: its command has run already"):
+        agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
 
 
 def test_a_scheduler_that_is_down_is_left_out(sites, agent, task, tmp_path):
