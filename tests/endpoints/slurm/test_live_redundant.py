@@ -117,7 +117,11 @@ def test_a_job_that_is_requeued_runs_again_and_the_other_one_never(slurm, held, 
     slurm.run("scontrol", "requeue", str(made.jobs[0].job["id"]))
     slurm.cancel(held[1])
     until(lambda: str(made.jobs[1].job["id"]) not in slurm.run("squeue", "-h", "-o", "%i").split(), every=0.2)
-    slurm.run("scontrol", "update", f"jobid={made.jobs[0].job['id']}", "StartTime=now")
-    until(lambda: "p1 1" in (tmp_path / "ran").read_text(), every=0.2)
+
+    def again():
+        slurm.tried("scontrol", "update", f"jobid={made.jobs[0].job['id']}", "StartTime=now")  # refused while it ends
+        return "p1 1" in (tmp_path / "ran").read_text()
+
+    until(again, every=0.2)
     assert (tmp_path / "ran").read_text() == "p1\np1 1\n"
     slurm.cancel(made.jobs[0].job["id"])
