@@ -193,14 +193,15 @@ class Redundant:
                 f"--key {self.key}: the claim {self._claim.folder} of its jobs is gone, so those that still wait run "
                 f"nothing, such as job {first.reference}; cancel them, and use another key"
             )
-        jobs = {Claim.name_of(identified(first.endpoint)): first}
+        jobs: dict[str, Submitted] = {}
         longest = self._claim.noted().get("longest")
         waits = first.job["state"] == "queued" and self._claim.winner() is None
         try:
+            jobs[Claim.name_of(identified(first.endpoint))] = first
             if longest is not None:
                 self._add_further(jobs, int(longest), waits=waits)
         except BaseException:
-            known = "; ".join(f"job {one.reference}" for one in jobs.values())
+            known = "; ".join(f"job {one.reference}" for one in [first, *list(jobs.values())[1:]])
             self._remark(f"submitted: {known}; the same command with --key {self.key} continues")
             raise
         silent = {name: address for name, address in self._claim.sent().items() if name not in jobs}

@@ -128,6 +128,26 @@ def test_after_a_crash_between_two_submissions_the_same_key_completes_it(sites, 
     assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
 
 
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), Unreachable("a: down")])
+def test_whatever_happens_after_the_first_submission_the_job_is_named(
+    sites, agent, task, tmp_path, monkeypatch, problem
+):
+    submit = S3Endpoint.submit
+
+    def down(self):
+        raise problem
+
+    def submit_then_down(self, request, job, key=None):
+        made = submit(self, request, job, key)
+        monkeypatch.setattr(S3Endpoint, "machine", down)
+        return made
+
+    monkeypatch.setattr(S3Endpoint, "submit", submit_then_down)
+    with pytest.raises(type(problem)):
+        agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert agent.said == ["submitted: job 2 -e a; the same command with --key k continues"]
+
+
 def test_once_one_has_started_the_same_key_submits_nothing_more(sites, agent, task, tmp_path):
     only = Agent(APP, endpoints(sites)[:1], remark=ignored)
     made = only.submit_redundantly(task, key="k", shared=tmp_path / "shared")
