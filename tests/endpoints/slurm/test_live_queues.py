@@ -22,6 +22,10 @@ SLOW = {"fair share"}
 """What users have used counts after a minute only."""
 UNPUBLISHED = {"switches", "selections", "linear", "memory threads", "gpu threads", "gpu cores", "mixture"}
 """Kinds that may hang on what slurmrestd does not publish, and a remark says so: with slurm.conf they are met."""
+ENDLESS = "plans none but the first jobs"
+"""Of select/linear with nodes of several sizes, before 24.11, a remark says that it may try one start without end; what
+Slurm plans behind it says nothing then.
+"""
 OF_ONE_USER = {
     "fifo",
     "random",
@@ -59,16 +63,20 @@ def described(misses, transport):
     return [(one.kind, one.words, one.planned and one.planned - one.now, one.said[transport]) for one in misses]
 
 
+def judged(measured, transport):
+    return [one for one in measured if not any(ENDLESS in remark for remark in one.said[transport].remarks)]
+
+
 def test_nine_of_ten_are_within_the_resolution_or_foreseen_to_have_no_plan(measured, transport):
     """By slurmrestd of Slurm 22.05, which says little of how it plans, three of four."""
-    known = [one for one in measured if transport != "rest" or one.kind not in UNPUBLISHED]
+    known = [one for one in judged(measured, transport) if transport != "rest" or one.kind not in UNPUBLISHED]
     misses = [one for one in known if not one.met(transport)]
     allowed = 0.25 if transport == "rest" and measured[0].version.startswith("22.") else 0.1
     assert len(misses) <= allowed * len(known), described(misses, transport)
 
 
 def test_nothing_is_said_to_start_now_that_slurm_does_not_plan(measured, transport):
-    wrong = [one for one in measured if one.wrong_now(transport)]
+    wrong = [one for one in judged(measured, transport) if one.wrong_now(transport)]
     assert wrong == [], described(wrong, transport)
 
 
