@@ -2,6 +2,7 @@
 
 import json
 import resource
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,16 @@ SUITES = {"bullseye": "installed", "trixie": "24.11"}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with the one file and its plans, visible in the trees too."""
-    folder = tmp_path_factory.mktemp("one")
+def folder():
+    """A folder with the one file and its plans, visible in the trees too.
+
+    It is beside the folders of private Slurms: no link to a socket of theirs leaves its file system.
+    """
+    with tempfile.TemporaryDirectory(prefix="one-") as made:
+        yield filled(Path(made))
+
+
+def filled(folder):
     assert build(folder / "gas") < 40e6
     for name in ("ocean.toml", "cluster.json", "small.swf"):
         (folder / name).write_bytes((EXAMPLES / name).read_bytes())
