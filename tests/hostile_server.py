@@ -1,4 +1,4 @@
-"""A test server that answers what it is told to, down to the bytes, for as long as its client listens."""
+"""A test server that sends given bytes as its answer, for as long as its client listens."""
 
 import socket
 import threading

@@ -3,7 +3,7 @@
 The request that finishes first by the plan is submitted as always. If it has to wait, each other machine gets its best
 request among those that do not run longer, so whichever starts first also ends no later than the first request would
 have from that start on. Each of these jobs runs its command only if it takes the claim (`gas.agent.claims`), so the
-command never runs twice, even if two of them start in the same second or nobody is there to withdraw the others.
+command never runs twice, even if two of them start in the same second or the others are never cancelled.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ _ASKING: set[subprocess.Popen[bytes]] = set()
 
 @atexit.register
 def _end_asking() -> None:
-    """End programs that nobody waits for any more: they hang in a thread, or the user has interrupted."""
+    """Kill the programs that still run at exit: they hang in a thread, or the user has interrupted."""
     for process in list(_ASKING):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -211,7 +211,7 @@ class KeptLedger:
     # ---------------------------------------------------------------------------------------------------- file
 
     def save(self) -> None:
-        """Write the file if anything has changed; nobody needs to wait for the disk."""
+        """Write the file if anything has changed, without waiting for the disk."""
         with self._mutex:
             if not self._changed or self._opened is None:
                 return

@@ -21,8 +21,8 @@ from gas.slurm.will_run import Running, add
 
 __all__ = ["Builder", "Sets", "numbers_of"]
 
-NOBODY = -1
-"""The number of the user of jobs that are not shown."""
+UNSHOWN = -1
+"""Number of the user of jobs that are not shown."""
 
 
 class Sets:
@@ -182,7 +182,7 @@ class Builder:
         spare = room * min(self.count, 64)
         running = Running(
             np.zeros(jobs_in_all + room, np.int64), padded(ends, room), np.zeros(jobs_in_all + room, np.int64),
-            padded(alone, room), padded(self.sharing(who).tolist() + [2 * NOBODY] * (jobs_in_all - len(who)), room),
+            padded(alone, room), padded(self.sharing(who).tolist() + [2 * UNSHOWN] * (jobs_in_all - len(who)), room),
             padded(firsts, room), padded(counts, room), padded([one[0] for one in shares], spare),
             padded([one[1] for one in shares], spare), padded([one[2] for one in shares], spare),
             np.zeros((shares_in_all + spare, columns), np.int64), padded([one[3] for one in shares], spare),

@@ -26,7 +26,7 @@ __all__ = [
     "nodes_asked",
     "requested",
 ]
-__all__ += ["requested", "selection_of", "tasks_per_core"]
+__all__ += ["selection_of", "tasks_per_core"]
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ def with_what_shows(cluster: Cluster, tested: int | None = None) -> Cluster:
 
 
 def _with_owners(cluster: Cluster) -> Cluster:
-    """Return the cluster with partitions of jobs that share nodes with none of others (ExclusiveUser): all show it.
+    """Return the cluster with ExclusiveUser on the partitions whose jobs all share nodes only with the same user.
 
-    Of one or two jobs it may be their own wish (--exclusive=user).
+    One or two such jobs may have asked for it themselves (--exclusive=user).
     """
     of: dict[str, list[bool]] = {}
     for job in cluster.jobs:

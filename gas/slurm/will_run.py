@@ -165,7 +165,7 @@ def will_run(
             capacity[node] = present[node]
             nodes += 1
             cpus += present[node]
-    linear_select = need[ORDER] == LINEAR  # which is not told what start is tried, and removes one by one
+    linear_select = need[ORDER] == LINEAR  # does not know the start that is tried, and removes one by one
     trying_now = not rules.future or start <= now or linear_select
     if (
         (trying_now or not (only_now or preempts))

@@ -74,7 +74,7 @@ def test_where_the_folder_is_not_seen_nothing_runs(claim, tmp_path):
 
 @pytest.mark.parametrize("harm", ["no links", "no room"])
 def test_a_claim_that_cannot_be_taken_is_no_success(claim, tmp_path, harm):
-    """Where nobody can win, a job that ends with exit status 0 would not tell anybody."""
+    """If no job can take the claim, exit status 0 would hide the failure."""
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "ln").write_text("#!/bin/sh\n" + ("exit 1\n" if harm == "no links" else ': > "$2"\n'))

@@ -191,7 +191,7 @@ def test_a_scheduler_that_may_have_a_job_has_to_be_named_again(sites, agent, tas
 
 
 def test_under_other_addresses_a_machine_keeps_its_job(sites, agent, task, tmp_path):
-    """Its job took the claim under a name that came from its address, and nobody recognized the winner."""
+    """Its job took the claim under a name derived from its address, so the winner was not recognized."""
     agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
     others = [
         S3Endpoint(one.name, one.address.replace("127.0.0.1", "localhost"), retries=0) for one in endpoints(sites)

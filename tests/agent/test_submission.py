@@ -16,7 +16,7 @@ RUN = Run(JobDescription("app", ("./app", "{processors}")))
 
 
 class Site(Queue):
-    """Accepts jobs, or does what it is told instead, once each."""
+    """Accepts jobs, or does what `does` says instead, once each."""
 
     def __init__(self, name, free=8, does=()):
         self.name, self.address = name, f"site:{name}"

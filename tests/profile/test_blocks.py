@@ -202,7 +202,7 @@ def test_processors_given_back_since_are_summed_up_by_the_most_that_are_free_and
 
 
 def damaged(damage):
-    """Return some rows of blocks after `damage`, which is told where the words of a block in the middle begin."""
+    """Return some rows of blocks after `damage`, which gets the first word of a block in the middle."""
     both, _ = crowded(5, jobs=400)
     for held in both.held[::5]:
         both.let_go(held)

@@ -177,7 +177,7 @@ class Waiting:
         self.jobs = []  # [processors, walltime, start, seen]
         for _ in range(jobs):
             size, walltime = (int(x) for x in random.integers([1, 1], [processors + 1, longest]))
-            # With holes before them into which they fit: nobody has looked at these.
+            # With earlier holes into which they fit: these are not considered.
             not_before = both.begin + int(random.integers(span))
             start = in_arrays(earliest_fit)(both.flat, size, walltime, not_before)
             both.take(start, start + walltime, size)

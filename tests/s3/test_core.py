@@ -426,7 +426,7 @@ def test_a_schedule_restored_on_a_smaller_machine_is_planned_anew():
 
 
 def test_who_waited_beside_a_promotion_is_promoted_after_a_restart_too():
-    # A schedule that an earlier process left with a hole in it: nobody knows of it, so all jobs are considered.
+    # A schedule in which an earlier process left a hole: the hole is not recorded, so all jobs are considered.
     s3 = S3(10, 0)
     a, b = s3.submit(10, 100), s3.submit(10, 100)
     c, d = s3.submit(10, 5), s3.submit(10, 5)
