@@ -25,8 +25,12 @@ __all__ = [
     "minutes",
     "nodes_asked",
     "requested",
+    "selection_of",
+    "tasks_per_core",
 ]
-__all__ += ["selection_of", "tasks_per_core"]
+
+_CORES, _SOCKETS = frozenset({"CR_CORE", "CR_CORE_MEMORY"}), frozenset({"CR_SOCKET", "CR_SOCKET_MEMORY"})
+"""SelectTypeParameters with which whole cores, or whole sockets, are given out."""
 
 
 @dataclass(frozen=True)
@@ -234,8 +238,7 @@ def counted_cpus(
         The CPUs that it holds on each node.
     """
     held = sum(given.values())
-    cores = {"CR_CORE", "CR_CORE_MEMORY", "CR_SOCKET", "CR_SOCKET_MEMORY"}
-    if job.exclusive or partition.whole_nodes or selection_of(partition, settings or Settings()) & cores:
+    if job.exclusive or partition.whole_nodes or selection_of(partition, settings or Settings()) & (_CORES | _SOCKETS):
         return held
     of_cores = sum(cpus // max(nodes[name].core_cpus, 1) if name in nodes else cpus for name, cpus in given.items())
     return min(held, max(job.cpus, of_cores))
@@ -253,10 +256,10 @@ def _in_cores(job: Job, node: Node | None, cluster: Cluster, partition: Partitio
     per_task = max(job.cpus_per_task, 1)
     per_core = tasks_per_core(job, flags)
     if node is not None:
-        if flags & {"CR_CORE", "CR_CORE_MEMORY"}:
+        if flags & _CORES:
             unit = node.core_cpus
             used = min(unit, job.threads_per_core or unit, per_core * per_task or unit)
-        elif flags & {"CR_SOCKET", "CR_SOCKET_MEMORY"}:
+        elif flags & _SOCKETS:
             unit = used = max(node.cpus // max(node.sockets, 1), 1)
     each, in_all = 1, job.cpus
     if job.tasks_per_node:
