@@ -1,7 +1,7 @@
-"""Access to partitions: who may use one, which jobs it accepts, and what is rejected regardless of QOS limits.
+"""Access to partitions: who may use one, which jobs it accepts, and which it rejects regardless of QOS limits.
 
-With EnforcePartLimits=NO a job that a partition does not allow waits for ever, else it is rejected (slurm.conf(5);
-job_mgr.c, _part_access_check and job_limits_check).
+With EnforcePartLimits=NO, a job that exceeds a partition's limits stays pending forever; otherwise it is rejected
+(slurm.conf(5); job_mgr.c, _part_access_check and job_limits_check).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NO_NODES = "Requested node configuration is not available"
 
 
 def submission_bindings(case: Standing) -> Iterator[Binding]:
-    """Test whether the account, QOS and licences of a job exist, and whether it may use them."""
+    """Check that the account, QOS and licences of a job exist, and that it may use them."""
     settings, accounting, job = case.settings, case.accounting, case.job
     if case.cluster.accounting is not None and settings.associations_enforced:
         if case.association is None and case.account:
@@ -52,7 +52,7 @@ def submission_bindings(case: Standing) -> Iterator[Binding]:
 
 
 def _threshold(case: Standing) -> Iterator[Binding]:
-    """Test the fair share that a QOS requires of users (sacctmgr(1), UsageThreshold and EnforceUsageThreshold)."""
+    """Check the fair share that a QOS requires of users (sacctmgr(1), UsageThreshold and EnforceUsageThreshold)."""
     own = next((one for one in case.qos if one.name == case.qos_name and one.has("EnforceUsageThreshold")), None)
     if own is None or own.usage_threshold is None or not case.counting:
         return
@@ -101,10 +101,10 @@ def _when_less(case: Standing, resource: str, by: float, own: float) -> int | No
 
 
 def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:
-    """Test the permissions of a partition; `groups` are the user's groups, if known."""
+    """Check a job against its partition's limits and access lists; `groups` are the user's groups, if known."""
     found = list(_partition(case, groups))
     early = case.settings.release() < (23, 2)  # seen on 22.05; not on 24.11 and 26.05
-    if any(one.reason in CLOSED or (early and one.outcome == NEVER) for one in found):  # nodes are not looked for then
+    if any(one.reason in CLOSED or (early and one.outcome == NEVER) for one in found):  # then nodes are not searched
         return [one for one in found if one.reason != NO_NODES]
     return found
 
@@ -186,9 +186,9 @@ def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> I
 
 
 def _memory(case: Standing, strictly: bool) -> Iterator[Binding]:
-    """Test MaxMemPerNode; a job above MaxMemPerCPU gets more CPUs instead (slurm.conf(5)).
+    """Check MaxMemPerNode; a job above MaxMemPerCPU gets more CPUs instead (slurm.conf(5)).
 
-    All memory of a node (--mem=0) is that of the partition's first one (seen on 22.05, 24.11 and 26.05).
+    --mem=0 counts as the memory of the partition's first node (seen on 22.05, 24.11 and 26.05).
     """
     job, partition, settings = case.job, case.partition, case.settings
     most = partition.most_memory_per_node
@@ -207,7 +207,7 @@ def _memory(case: Standing, strictly: bool) -> Iterator[Binding]:
 
 
 def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
-    """Test for requests that no state of the partition's nodes can satisfy; they are always rejected."""
+    """Check for requests that the partition's nodes can never satisfy; they are always rejected."""
     job, partition = case.job, case.partition
     extent = extent_of(case.cluster, partition)
     if not extent.sizes:
@@ -252,7 +252,7 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
 
 
 def count_bindings(case: Standing) -> Iterator[Binding]:
-    """Test the limits on submitted jobs, which always reject (acct_policy_validate)."""
+    """Check the limits on the number of submitted jobs; a job above one is always rejected (acct_policy_validate)."""
     if case.job.id:
         return
     done: set[str] = set()

@@ -1,8 +1,7 @@
 """Accounts and users of a cluster (associations), qualities of service, their limits and usage.
 
-Limits have Slurm's meaning (sacctmgr(1), "SPECIFICATIONS FOR ASSOCIATIONS" and "FOR QOS"). Amounts of trackable
-resources (TRES) are by name in small letters, memory in MB; amounts times minutes are in Slurm's units, all other times
-are seconds.
+Limits have Slurm's meaning (sacctmgr(1), "SPECIFICATIONS FOR ASSOCIATIONS" and "FOR QOS"). Trackable resources (TRES)
+have lower-case names; memory is in MB. TRES minutes are in Slurm's units; all other times are seconds.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ class Bounds:
     Attributes
     ----------
     group_...
-        Of all members together: resources and jobs at one time, submitted jobs, resources times minutes of running jobs
-        until their limits, the same of all past jobs, and their seconds.
+        Of all members together: resources and jobs at one time, submitted jobs, TRES minutes that running jobs may
+        still use, and TRES minutes and seconds of all past jobs.
     job_tres, node_tres, job_tres_minutes, longest
-        Per job: resources, average resources per node, resources times minutes of its time limit, seconds.
+        Per job: resources, average resources per node, TRES minutes until its time limit, and seconds.
     least_tres
         The minimum request of a job (MinTRES).
     jobs, submitted
@@ -69,9 +68,9 @@ class Use:
     Attributes
     ----------
     tres_minutes, wall
-        Resources times minutes, and seconds, of all past jobs, with decay.
+        TRES minutes, and seconds, of all past jobs, with decay.
     run_minutes
-        Resources times minutes of running jobs until their limits.
+        TRES minutes that running jobs may still use until their time limits.
     """
 
     jobs: int = 0
@@ -89,7 +88,7 @@ class Association:
     Attributes
     ----------
     parent
-        The account above; empty for root's, None if not published.
+        The parent account; empty for root, None if not published.
     shares
         RawShares; None for associations that use their account's shares (``parent``).
     usage
@@ -99,13 +98,13 @@ class Association:
     fair_share
         The priority factor, 0 to 1; None if not published, as for accounts.
     priority
-        The value for the factor "association".
+        Its value for the association factor.
     bounds
-        Those of a user include the inherited ones of its accounts, except limits of groups.
+        A user's include those inherited from accounts, except group limits.
     use
         None if not published.
     used_minutes
-        Resources times minutes of all past jobs, if only that is published of its usage.
+        TRES minutes of all past jobs, if no other usage is published.
     qos
         The QOS that it may use; None if not published.
     """
@@ -133,21 +132,21 @@ class Qos:
     Attributes
     ----------
     flags
-        In small letters; None if not published.
+        In lower case; None if not published.
     usage_factor, limit_factor
-        Factor on usage, and factor on the limits of associations.
+        UsageFactor, and LimitFactor (on the limits of associations).
     usage_threshold
         The smallest fair share with which its jobs run.
     use
         Of all its jobs; None if not published.
     use_by_user, use_by_account
-        Users and accounts that are not named have no usage.
+        Users and accounts that are not listed have no usage.
     preempts
         Names of the QOS that its jobs may preempt.
     preempt_mode
         Empty for the cluster's setting.
     exempt, grace
-        Seconds that its jobs run before they may be preempted, and seconds that they get to end.
+        PreemptExemptTime and GraceTime, in seconds.
     """
 
     name: str
@@ -172,7 +171,7 @@ class Qos:
 
 @dataclass(frozen=True)
 class Accounting:
-    """The published accounts and QOS of one user.
+    """The accounts and QOS that one user can see.
 
     Attributes
     ----------
@@ -187,7 +186,7 @@ class Accounting:
     shares_complete
         Whether all associations are present with shares and usage, so that fair share can be computed.
     remarks
-        Unreadable parts and the consequences, as sentences.
+        What could not be read, and the consequences, as sentences.
     """
 
     user: str
@@ -207,7 +206,7 @@ class Accounting:
         return tuple(sorted(names, key=lambda name: name != self.default_account))
 
     def association(self, account: str, partition: str = "", user: str | None = None) -> Association | None:
-        """Return the association of a job: that of the partition if there is one, else the general one."""
+        """Return the association of a job: the one for its partition, else the one for all partitions."""
         user = self.user if user is None else user
         found = self._by_name.get((account, user, partition))
         return self._by_name.get((account, user, "")) if found is None else found
@@ -238,8 +237,8 @@ class Accounting:
     def default_qos(self, association: Association) -> str:
         """Return the QOS of a job that names none; empty if unknown.
 
-        It is the association's default (including inherited ones), else the only one of its list, else root's, else
-        ``normal`` (assoc_mgr.c, as in the manual of sacctmgr under DefaultQOS).
+        It is the association's default, possibly inherited, else the only QOS in its list, else root's default, else
+        ``normal`` (assoc_mgr.c; sacctmgr(1), DefaultQOS).
         """
         if association.default_qos:
             return association.default_qos

@@ -1,9 +1,9 @@
 """Priorities that change with time: they grow with age, and depend on usage (priority_multifactor.c).
 
-Slurm recalculates the priorities of all waiting jobs every PriorityCalcPeriod after its own start; a new job gets its
-priority with the fair share of the last calculation. The calculations come within the second after that of its start
+Slurm recalculates the priorities of all waiting jobs every PriorityCalcPeriod, counted from its own start; a new job
+gets its priority with the fair share of the last calculation. Calculations run up to a second after the full period
 (measured on 22.05, 24.11 and 26.05: 0.6 to 1.3 s after BOOT_TIME, constant for hours). A scheduler that runs at the
-beginning of a second, like the main scheduler from 24.11 on, uses the earlier priorities.
+beginning of a second, like the main scheduler from 24.11 on, still uses the old priorities.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Ageing:
     values
         By record.
     remarks
-        Influences in Slurm that are ignored here.
+        What Slurm takes into account and Gas does not.
     """
 
     def __init__(self, cluster: Cluster, records: Sequence[Record], later: NDArray[np.bool_]) -> None:
-        """Begin; `later` marks records of jobs submitted later: without a priority, or with the present one."""
+        """Begin; `later` marks records of jobs submitted later: without a priority, or with a given one."""
         self.cluster, self.records = cluster, records
         settings = cluster.settings or Settings()
         self.settings, self.multifactor = settings, settings.priority_type == "multifactor"
@@ -65,8 +65,8 @@ class Ageing:
     def _place(self, later: NDArray[np.bool_]) -> None:
         """Take the published priorities, and calculate those of later jobs.
 
-        The size counts the CPUs that a job would get as soon as a scheduler has tried it and priorities are calculated
-        anew; published ones of others count what it asks for (seen on 22.05, 24.11 and 26.05: whole nodes).
+        Once a scheduler has tried a job and priorities have been recalculated, its size factor counts the CPUs that it
+        would get; until then, those that it requests (seen on 22.05, 24.11 and 26.05: whole nodes).
         """
         now = self.cluster.now
         unknown: set[str] = set()
@@ -102,7 +102,7 @@ class Ageing:
         return bool(self._fair)
 
     def bases(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return by record its priority without age, and its priority at submission, with the present fair share."""
+        """Return each record's priority without age, and at submission, with the current fair share."""
         shares = np.array([self._share(at) for at in range(len(self.records))]) if self._fair else 0.0
         arriving = np.maximum(np.floor(self._new + shares + ALMOST), 1.0) if self.multifactor else self.values.copy()
         return self._base + self._rounded + shares, arriving
@@ -117,7 +117,7 @@ class Ageing:
 
     def _begin_fair_share(self) -> None:
         accounting = self.cluster.accounting
-        # acct_policy_job_fini counts ends for it, and does nothing where limits are not enforced (seen on 22.05, 26.05)
+        # acct_policy_job_fini adds the usage of ended jobs, but not if limits are not enforced (seen on 22.05, 26.05)
         self._loses = self.settings.limits_enforced is False
         self._fair = self.settings.weights.get("fair share", 0) if self.multifactor else 0
         self._of: list[tuple[str, str, str] | None] = [None] * len(self.records)
@@ -148,12 +148,12 @@ class Ageing:
         return None if found is None else (found.account, found.user, found.partition)
 
     def _share(self, at: int) -> float:
-        """Return the contribution of fair share to a priority."""
+        """Return the points that fair share adds to a priority."""
         key = self._of[at]
         return 0.0 if key is None else self._fair * self._factors.get(key, 0.0)
 
     def began(self, key: Key, job: Job, now: int) -> None:
-        """Record that a job runs."""
+        """Record that a job has started."""
         if self._fair and job.partitions and (own := self._association(job, job.partitions[0])) is not None:
             qos = {} if self.cluster.accounting is None else self.cluster.accounting.qos
             rate = held(self.cluster, job).get("billing", job.cpus)
@@ -168,7 +168,7 @@ class Ageing:
                 self._use(own, rate * max(now - since, 0))
 
     def _use(self, own: tuple[str, str, str], amount: float) -> None:
-        """Add to the usage of a user and of the accounts above."""
+        """Add to the usage of a user and of all accounts above."""
         accounting = self.cluster.accounting
         association = None if accounting is None else accounting.association(own[0], own[2], own[1])
         self._used[own] = self._used.get(own, 0.0) + amount
@@ -199,7 +199,7 @@ class Ageing:
         self._runs[key] = own, rate, now
 
     def _associations(self) -> list[Association]:
-        """Return the associations with their present usage."""
+        """Return the associations with their current usage."""
         accounting = self.cluster.accounting
         return [
             replace(one, usage=self._used.get((one.account, one.user, one.partition), 0.0), level=None, fair_share=None)
@@ -207,11 +207,11 @@ class Ageing:
         ]
 
     def _classic(self, now: int, waits: NDArray[np.bool_]) -> dict[tuple[str, str, str], float]:
-        """Return the factors without Fair Tree: accounts' are of the use before, a user's of that up to its first job.
+        """Return the factors without Fair Tree: for accounts, from the usage before this calculation.
 
-        Jobs are looked at one by one, as they were submitted: one that runs adds its use, and the first one of a user
-        that waits sets the user's factor (priority_multifactor.c, decay_apply_new_usage,
-        _decay_apply_new_usage_and_weighted_factors; seen on 22.05: what runs with a higher number does not count).
+        Slurm goes through the jobs by number: a running one adds its usage, and a user's first waiting one sets the
+        user's factor, so running jobs with higher numbers do not count for it (priority_multifactor.c,
+        decay_apply_new_usage and _decay_apply_new_usage_and_weighted_factors; seen on 22.05).
         """
         before, found = dict(self._used), dict[tuple[str, str, str], float]()
         jobs: list[tuple[int, Key | None, tuple[str, str, str]]]
@@ -230,7 +230,7 @@ class Ageing:
 
     @property
     def due(self) -> int:
-        """The time of the next calculation; far in the future if nothing changes then."""
+        """The time of the next calculation; far in the future if priorities do not change."""
         return self.next if self.multifactor else 1 << 60
 
     def arrives(self, records: NDArray[np.int64]) -> None:
@@ -244,9 +244,9 @@ class Ageing:
         Parameters
         ----------
         since
-            From when on each record could start, 0 if it could not yet.
+            When each record became eligible; 0 if it has not yet.
         waits
-            Which are there; by default all.
+            Which records are waiting; by default all.
         """
         if now < self.next:
             return

@@ -1,9 +1,8 @@
 """Checks limits again, with the nodes that a job would get if it started now.
 
-The amounts of a job are known only with its nodes: whole nodes of two sizes, or the number of nodes that its tasks
-fill. Slurm tests limits on such amounts after it has chosen nodes (acct_policy.c,
-acct_policy_job_runnable_post_select), and Gas does the same for jobs that would start now. Later limits do not matter
-yet.
+What a job consumes may depend on its nodes: whole nodes differ in size, and its tasks may fill more or fewer nodes.
+Slurm therefore checks limits on resources after it has selected nodes (acct_policy.c,
+acct_policy_job_runnable_post_select), and Gas does the same for jobs that would start now.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ def outlooks_at_start(
     Parameters
     ----------
     said
-        The verdict of limits on a job before its nodes are known.
+        Applies limits to a job before its nodes are known.
     groups
         Names of the user's groups.
     unseen_until
-        The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
+        Epoch second until which hidden jobs hold their CPUs; None if all jobs are shown.
     known
         The forecast of the queue without these jobs, if available.
     """
@@ -91,7 +90,7 @@ def _with_nodes(
 
 
 def _by_nodes(job: Job, partition: Partition, verdict: Verdict | None) -> bool:
-    """Return whether the limit that holds a job depends on its nodes."""
+    """Return whether all limits that hold a job depend on its nodes."""
     if verdict is None or not verdict.bindings:
         return False
     whole = job.exclusive or partition.whole_nodes

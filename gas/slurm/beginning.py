@@ -29,7 +29,7 @@ class Beginning:
     whole
         By partition, as numbered in `waiting`: its nodes on which jobs can start.
     steps
-        Approximate number of steps of a scheduler's pass in plain Python.
+        Approximate number of steps of a pass in plain Python.
     """
 
     cluster: Cluster
@@ -55,7 +55,7 @@ class Beginning:
         arrivals, probes
             Later jobs with their submission (epoch seconds) and unique numbers; probes hold nothing.
         unseen_until
-            The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
+            Epoch second until which hidden jobs hold their CPUs; None if all jobs are shown.
         """
         waiting = Waiting(cluster, arrivals, probes)
         state = state_of(cluster, waiting.records, pinned=False, room=waiting.room, unseen_until=unseen_until)
@@ -71,7 +71,7 @@ class Beginning:
             state.rows, words_of(state.sets), state.options, state.machine, idle_of(state.use), state.rules, room, fit
         )
         waiting.dropped |= ~fit
-        steps = waiting.room**2 * size * 10  # each is looked at by about as many passes as there are jobs
+        steps = waiting.room**2 * size * 10  # about as many passes as jobs try each job
         return cls(cluster, waiting, state, whole & state.usable, words_of(state.sets), steps)
 
     def room(self) -> Room:

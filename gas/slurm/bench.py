@@ -1,4 +1,4 @@
-"""The working memory of a cycle of the backfill scheduler, which is allocated once for all records."""
+"""The working memory of a cycle of the backfill scheduler, allocated once for all records."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ __all__ = ["Bench", "bench_of"]
 
 
 class Bench(NamedTuple):
-    """The working memory and progress of a cycle, which are not used before or after it.
+    """The working memory and progress of one cycle.
 
     Attributes
     ----------
     of_user, of_partition, of_both, of_account, held_by_partition
-        Number of examined or planned jobs of each, by number.
+        Number of jobs tested or planned so far, by number of the user, the partition and so on.
     started, planned, rejected, latest_part
-        By number of a job, and of an array in a partition: what became of it; and when its last part starts.
+        By number of a job, or of an array in a partition: its outcome; by number of a heterogeneous job: the start of
+        its last component.
     given, scratch, taken, where
-        What the nodes give to a record; and the set of them.
+        A record's CPUs by node; and the set of these nodes.
     preemptable
-        By kind of running job; the last are those that start in this cycle.
+        By kind of running job; the last kind is jobs that start in this cycle.
     near
-        By node, what is kept of `Machine.near` while a probe is looked at.
+        By node, a copy of `Machine.near` while a probe is tested.
     """
 
     of_user: NDArray[np.int64]

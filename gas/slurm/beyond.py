@@ -1,4 +1,4 @@
-"""The pass beyond Slurm's cycle: behind its plans, it plans the unplanned jobs that will start at some time."""
+"""The pass beyond Slurm's cycle: it plans, around Slurm's plans, the other jobs that will start at some time."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from gas.slurm.state import State
 __all__ = ["Beyond", "moves", "parameters_of_beyond", "plan_beyond"]
 
 NODES_PLANNED = 5_000_000
-"""The same in nodes of the machine: on a large one, fewer jobs are planned, so that the pass takes seconds."""
+"""Largest product of jobs planned here and nodes of the machine, so that the pass takes seconds."""
 
 
 @dataclass
 class Beyond:
-    """The pass beyond Slurm's.
+    """The result of the pass beyond Slurm's cycle.
 
     Attributes
     ----------
     start, row
         By record of a probe, its expected start, and its nodes with its CPUs on each.
     since
-        By record of a probe, the instant from which on an unplanned job may be in its way.
+        By record of a probe, the epoch second from which an unplanned job may delay it.
     crowd
-        By record of a probe, how many jobs and tasks before it were not planned at all, and for how many seconds its
-        nodes are busy with them.
+        By record of a probe, the number of jobs and tasks ahead of it that were left out, and the seconds for which
+        they occupy its nodes.
     order, did
         The planned records in order, without probes, and the results of the pass.
     """
@@ -47,7 +47,7 @@ class Beyond:
 
 
 def _known_of(before: Beyond | None, order: Sequence[tuple[int, bool, int, int]]) -> Found | None:
-    """Return the results of another pass, as far as its order was the same."""
+    """Return the results of another pass, up to where its order differs."""
     if before is None or before.did is None:
         return None
     same = 0
@@ -61,9 +61,9 @@ def _known_of(before: Beyond | None, order: Sequence[tuple[int, bool, int, int]]
 
 
 def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: bool = True) -> Beyond:
-    """Plan the unplanned jobs that will start, each such job before the first probe behind it.
+    """Plan the unplanned jobs that will start, each before the next probe in the queue.
 
-    Results of an earlier pass without probes are used; without `rest`, this pass ends with the last probe.
+    Results of an earlier pass without probes are reused; without `rest`, this pass ends with the last probe.
     """
     first = did.plans
     found = Beyond([], 0, {}, {}, {})
@@ -75,7 +75,7 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
     late: list[tuple[int, int, int, int]] = []
     budget = min(MOST, max(NODES_PLANNED // max(len(state.names), 1), 100))
     have_plans = {int(rows.job[at]) for at in mine}
-    crowds: dict[int, tuple[int, int]] = {}  # by set of nodes, what is left out: how many, and CPU seconds
+    crowds: dict[int, tuple[int, int]] = {}  # by set of nodes: jobs left out, and their CPU seconds
     for at, record in enumerate(records):
         if record.probe is not None:
             late.sort(key=lambda one: one[3])
@@ -89,7 +89,7 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
             order += [(at, row, 1, now) for row in planned]
         copies = int(rows.tasks[at]) - len(planned)
         if record.blocked is Blocked.RESERVATION and int(rows.job[at]) in have_plans:
-            continue  # it is planned outside of the magnetic reservation that has not begun
+            continue  # it has a plan outside the magnetic reservation, which has not begun
         if copies > 0 and first.state[at] != states.SAME_JOB and moves(record):
             if record.blocked is Blocked.TASKS and record.job.tasks is not None:
                 copies = min(copies, record.job.tasks.at_once or copies)
@@ -100,7 +100,7 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
                 many, work = crowds.get(int(rows.nodes[at]), (0, 0))
                 once = copies - there
                 if record.job.tasks is not None and record.job.tasks.at_once:
-                    once = min(once, record.job.tasks.at_once)  # the others are behind these, and in no other's way
+                    once = min(once, record.job.tasks.at_once)  # later tasks follow these, and delay nobody else
                 work += once * max(record.job.cpus, 1) * int(rows.limit[at])
                 crowds[int(rows.nodes[at])] = many + copies - there, work
             if there:
@@ -167,9 +167,9 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
 
 
 def _crowd_before(state: State, at: int, crowds: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
-    """Return the number of omitted jobs that may be in a record's way, and the seconds of its nodes that they need.
+    """Return the number of jobs left out that may delay a record, and the seconds for which they occupy its nodes.
 
-    Only jobs that cannot run elsewhere count as work.
+    Only jobs that cannot run elsewhere count for the seconds.
     """
     own = state.sets[int(state.rows.nodes[at])]
     count = work = 0
@@ -191,7 +191,7 @@ def parameters_of_beyond(state: State) -> Parameters:
 
 
 def moves(record: Record) -> bool:
-    """Return whether a record will start without an intervention."""
+    """Return whether a record will start without intervention."""
     return record.blocked in (None, Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION)
 
 

@@ -1,4 +1,4 @@
-"""The waiting jobs that limits hold back: they have no plan and hold nothing, and do not delay later jobs."""
+"""The waiting jobs that limits hold back: they have no plan, and delay no other job."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["blocked"]
 def blocked(cluster: Cluster) -> dict[int, str]:
     """Return the waiting jobs that a limit holds back now, and its reason.
 
-    Slurm's reasons count. Jobs that it has not tested yet (they have no start, and their reason is not a limit) are
-    tested here, as far as their account and QOS are shown; limits of other users' associations are not.
+    Slurm's reason decides. Jobs that Slurm has not tested yet (without a start, and with another reason) are tested
+    here if their account and QOS are shown; the limits of other users' associations are not.
     """
     partitions = {one.name: one for one in cluster.partitions}
     known: dict[Hashable, str] = {}
@@ -28,7 +28,7 @@ def blocked(cluster: Cluster) -> dict[int, str]:
         if of_limit(reason):
             found[job.id] = reason
         elif job.start is None and job.account and cluster.accounting is not None:
-            like = _like(job)  # long queues are of jobs that are alike
+            like = _like(job)  # long queues consist of similar jobs
             if like not in known:
                 known[like] = _reason(cluster, job, [partitions[one] for one in job.partitions if one in partitions])
             if known[like]:
@@ -46,7 +46,7 @@ def _like(job: Job) -> Hashable:
 
 
 def _reason(cluster: Cluster, job: Job, partitions: list[Partition]) -> str:
-    """Return the reason if all partitions hold the job back, else nothing."""
+    """Return the reason if the job is held back in all partitions, else nothing."""
     verdicts = [limits(cluster, job, partition, dated=False) for partition in partitions]
     if not verdicts or any(one.outcome == FREE for one in verdicts):
         return ""

@@ -1,4 +1,4 @@
-"""Builds the arrays of the machine, its running jobs and sets of nodes, each once for a cluster."""
+"""Builds the arrays of the machine, its running jobs and sets of nodes, each once per cluster."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from gas.slurm.will_run import Running, add
 __all__ = ["Builder", "Sets", "numbers_of"]
 
 UNSHOWN = -1
-"""Number of the user of jobs that are not shown."""
+"""The user number of hidden jobs."""
 
 
 class Sets:
-    """Sets of nodes by number; equal sets have the same number."""
+    """Numbered sets of nodes; equal sets have the same number."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -59,8 +59,8 @@ class Builder:
         self.settings = settings = cluster.settings or Settings()
         selection = " ".join((*settings.selection_parameters, *(one.selection.upper() for one in cluster.partitions)))
         if memory_counts is None:
-            # where the configuration is not published, nodes show it: memory is allocated only where it is given out
-            # (cons_tres, job_res_add_job)
+            # if the configuration is not published, nodes reveal it: they show allocated memory only if memory is a
+            # consumable resource (cons_tres, job_res_add_job)
             seen = settings.selection is None and any(node.memory_allocated for node in cluster.nodes)
             memory_counts = seen or "MEMORY" in selection
         self.with_memory = memory_counts
@@ -77,7 +77,7 @@ class Builder:
         now = cluster.now
         shown = {name for one in cluster.reservations if one.start <= now < one.end for name in one.nodes}
         shown |= {name for one in cluster.reservations if one.floats for name in one.nodes}  # RESERVED, but not held
-        # a node that a reservation holds now is free when that ends, unless it is not known when
+        # a reserved node is usable only if its reservation is shown, with the time at which it ends
         self.usable = np.array(
             [node.usable and node.cpus > 0 and (not node.reserved or node.name in shown) for node in cluster.nodes],
             np.bool_,
@@ -94,7 +94,7 @@ class Builder:
         return self._of_names[key]
 
     def numbers(self, kind: str, keys: Iterable[object]) -> NDArray[np.int64]:
-        """Return numbers for keys of a kind; equal keys have the same number in all calls."""
+        """Return a number for each key of a kind; equal keys get the same number in all calls."""
         known = self._numbers.setdefault(kind, {})
         return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
 
@@ -103,7 +103,7 @@ class Builder:
         return list(self._numbers.get(kind, ()))
 
     def sharing(self, jobs: Sequence[tuple[Job, Partition | None]]) -> NDArray[np.int64]:
-        """Return with whom jobs share nodes (`gas.slurm.owners`)."""
+        """Return with whom each job shares nodes (`gas.slurm.owners`)."""
         choosy = np.array([guarded(job, one) for job, one in jobs], np.bool_)
         return 2 * self.numbers("user", (job.user for job, _ in jobs)) + choosy
 
@@ -131,7 +131,7 @@ class Builder:
     def running(
         self, machine: Machine, jobs: Sequence[Job], unseen_until: int | None, room: int
     ) -> tuple[Running, Use, NDArray[np.int64]]:
-        """Return the running jobs, their use, and the CPUs used by jobs that are not shown; with room for more jobs."""
+        """Return the running jobs with space for more, what they hold, and by node the CPUs held by hidden jobs."""
         now, columns = self.cluster.now, len(self.resources)
         ends: list[int] = []
         firsts: list[int] = []
@@ -210,7 +210,7 @@ class Builder:
     # -- what waits
 
     def features(self, constraint: str) -> tuple[int, int]:
-        """Return the place of a constraint's sets in `options`, and their number."""
+        """Return the position of a constraint's sets in `options`, and their number."""
         if constraint not in self._features:
             found = allowed(constraint, self._with_feature, np.ones(self.count, np.bool_))
             if not found.clear:
@@ -230,6 +230,6 @@ def padded(values: list[int], room: int) -> NDArray[np.int64]:
 
 
 def numbers_of(keys: Iterable[object]) -> NDArray[np.int64]:
-    """Return the number of each key; equal keys have the same number."""
+    """Return a number for each key; equal keys get the same number."""
     known: dict[object, int] = {}
     return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)

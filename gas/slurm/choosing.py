@@ -51,10 +51,10 @@ __all__ = ["choose", "choose_light", "choose_with", "do_if_idle", "may_do"]
 
 @lean_kernel
 def may_do(capacity: NDArray[np.int64], need: NDArray[np.int64], work: Work) -> bool:
-    """Return whether the nodes with the largest contributions have enough CPUs: else no choice has."""
+    """Return whether the nodes with the most CPUs have enough together; if not, no choice of nodes has."""
     most = need[MOST]
     if most >= len(capacity):
-        return True  # as many as there are
+        return True  # all nodes
     highest = 0
     for node in range(len(capacity)):
         highest = max(highest, capacity[node])
@@ -88,7 +88,7 @@ def choose(
     weakest: bool,
     given: NDArray[np.int64],
 ) -> bool:
-    """Do as `choose_with`, with new working memory."""
+    """Like `choose_with`, with new working memory."""
     return choose_with(capacity, need, gres, required, machine, use, first_node, weakest, work_of(machine, 0), given)
 
 
@@ -105,9 +105,9 @@ def choose_with(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose nodes for a job by their contributions, write these into `given`, and return whether they suffice.
+    """Choose nodes for a job, write its CPUs on each into `given`, and return whether they suffice.
 
-    Choices that fail are tried again without weak nodes, where there are more nodes than the job must have
+    A choice that fails is tried again without the nodes with the fewest CPUs, while enough nodes are left
     (_select_nodes and its successors: the knapsack).
     """
     count, total, most = 0, 0, 0
@@ -133,7 +133,7 @@ def choose_with(
         left[node] = capacity[node]
     threshold = 0
     while True:
-        # the next number of CPUs that a node has
+        # the next larger number of CPUs on a node
         lowest = most + 1
         for at in range(count):
             node = places[at]
@@ -173,7 +173,7 @@ def choose_light(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Do as `choose_with` where a job starts: select/linear gets the nodes of the lowest weights that suffice."""
+    """Like `choose_with`, for a job that starts: under select/linear it gets the lowest weights that suffice."""
     if need[ORDER] != LINEAR:
         return choose_with(capacity, need, gres, required, machine, use, first_node, weakest, work, given)
     bound = -1
@@ -205,10 +205,10 @@ def do_if_idle(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Return whether some nodes would do for a job if they were idle; nodes that it can't share with their jobs do not.
+    """Return whether nodes would do for a job if they were idle; nodes that it cannot share are left out.
 
-    Each test of nodes begins with that one (job_test.c, _job_test). Only if switches count by their nodes alone, the
-    job may fit now and yet fail it: the switch that is chosen if all nodes are idle may be too small.
+    Slurm begins each test of nodes so (job_test.c, _job_test). A job that fits now can fail this only if switches are
+    chosen by their number of nodes alone: the switch chosen for idle nodes may have too few CPUs.
     """
     if need[ORDER] != BY_SWITCHES or rules.switch_cpus:
         return True
@@ -230,7 +230,7 @@ def _first(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose the first node by weight and place that has enough."""
+    """Choose the first node, by weight and then by position, that has enough."""
     given[:] = 0
     best, lowest = -1, 0
     for at in range(count):
@@ -260,7 +260,7 @@ def _in_order(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose in the job's order of nodes."""
+    """Choose nodes in the order that applies to the job."""
     if need[ORDER] == BY_SWITCHES:
         return by_switches(capacity, count, need, gres, required, machine, use, work, given)
     if need[ORDER] == LAST_COUNTED:
@@ -280,9 +280,9 @@ def _least_loaded(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose the least loaded nodes, each counted for what the node looked at last gives (_eval_nodes_lln).
+    """Choose the least loaded nodes; each is credited with the CPUs of the last node examined (_eval_nodes_lln).
 
-    The look at the nodes ends early at one that gives as many CPUs as the one chosen before.
+    The examination ends early at a node with as many CPUs as the one chosen before.
     """
     if not begin(capacity, need, gres, required, machine, use, work, given):
         return False
@@ -330,11 +330,10 @@ def _consecutive(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose from the runs of neighbouring nodes, the tightest fit first (_eval_nodes_consec).
+    """Choose from runs of consecutive nodes, the tightest fit first (_eval_nodes_consec).
 
-    In another order each node is a run of its own (_eval_nodes_lln, _eval_nodes_serial).
-
-    The first `count` of `work.places` are the nodes that can contribute.
+    In other orders each node is a run of its own (_eval_nodes_lln, _eval_nodes_serial). The first `count` of
+    `work.places` are the nodes that can contribute.
     """
     extra = max(need[WANTED] - need[LEAST], 0)
     if not begin(capacity, need, gres, required, machine, use, work, given):
@@ -343,7 +342,7 @@ def _consecutive(
         return True
     missing, still = work.missing, work.still
     for_all = lacking(gres[OF_JOB])
-    # runs: [first, last], what they have, how many nodes, and the first required node in them
+    # runs: first and last node, CPUs, number of nodes, and the first required node
     runs = 0
     bounds, weight = work.bounds, work.weight
     previous = -2

@@ -1,4 +1,4 @@
-"""The times at which both schedulers run: intervals, triggers, and work due at an instant."""
+"""The times at which both schedulers run: intervals, triggers, and whether a run is due."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FULL_DEPTH, DEPTH, INTERVAL, DELAY = 0, 100, 60, 3  # slurm.conf(5): default_que
 
 @dataclass
 class Clock:
-    """The present second, the times at which each scheduler is due, and whether there is work for it.
+    """The current second, the times at which each scheduler is due, and whether there is work for it.
 
     Attributes
     ----------
@@ -24,9 +24,9 @@ class Clock:
         Seconds between cycles (bf_interval), between passes over the whole queue (sched_interval), and between passes
         triggered by events (batch_sched_delay).
     depth, partition_depth
-        Most records that such a pass tries, in all and of a partition; 0 means no limit.
+        Most records that a triggered pass tries, in all and per partition; 0 means no limit.
     at_ends
-        Whether a pass always follows the end of an epilog.
+        Whether the end of an epilog always triggers a pass.
     changed, asked
         Whether there is work for a cycle, and for a pass.
     last
@@ -48,10 +48,10 @@ class Clock:
 
     @classmethod
     def of(cls, cluster: Cluster, first_cycle: int | None = None, first_pass: int | None = None) -> Clock:
-        """Return the present clock of a cluster.
+        """Return the current clock of a cluster.
 
-        If the start of the first cycle is unknown, it is bf_interval after the last one, or now if that is over: then
-        it checks every second whether something has changed (backfill.c, backfill_agent).
+        If the first cycle is not given, it is bf_interval after the last one, or now if that has passed: from then on
+        Slurm checks every second whether something has changed (backfill.c, backfill_agent).
         """
         given, now = cluster.scheduling.parameters, cluster.now
         interval = _number(given, "bf_interval", 30)
@@ -65,7 +65,7 @@ class Clock:
         )  # fmt: skip
 
     def pass_due(self) -> int | None:
-        """Return the depth of a pass that is due now, and count it as made; None if none is due."""
+        """Return the depth of the pass that is due now, and count it as done; None if none is due."""
         if self.now >= self.full:
             self.full, self.asked, self.last = self.now + self.every, False, self.now
             return FULL_DEPTH
@@ -82,7 +82,7 @@ class Clock:
         return True
 
     def due(self) -> list[int]:
-        """Return when triggered work is due."""
+        """Return when triggered cycles and passes are due."""
         passes = [self.last + self.delay] if self.asked else []
         return [*passes, self.backfill] if self.changed and self.interval > 0 else passes
 
@@ -93,11 +93,11 @@ def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
 
 
 def _has_epilog(cluster: Cluster) -> bool:
-    """Return whether nodes report the end of an epilog: a pass follows (proc_req.c, _slurm_rpc_epilog_complete).
+    """Return whether nodes report the end of an epilog, which triggers a pass (proc_req.c, _slurm_rpc_epilog_complete).
 
-    Without an epilog, a node without remaining processes of the job reports it at the request to end the job (slurmd,
-    _rpc_terminate_job), and a pass is only due (agent.c; seen on 22.05, 24.11 and 26.05: passes are batch_sched_delay
-    apart, whatever ends). Most sites have an epilog, so one is assumed if the configuration is unknown.
+    Without an epilog, a node that has no processes of the job left reports so when it is asked to end the job (slurmd,
+    _rpc_terminate_job). That only requests a pass (agent.c; seen on 22.05, 24.11 and 26.05: passes are then
+    batch_sched_delay apart). Most sites have an epilog, so one is assumed if the configuration is unknown.
     """
     configured = [value for name, value in cluster.values.items() if name == "Epilog" or name.startswith("Epilog[")]
     return not cluster.values or any(value not in ("", "(null)") for value in configured)

@@ -1,4 +1,4 @@
-"""Nodes and licences that reservations keep from a record at a start that is tried."""
+"""Nodes and licences that a record cannot get at a tried start because of reservations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["in_the_way", "lacks_licences", "reserved"]
 
 @lean_kernel
 def in_the_way(one: int, start: int, limit: int, closures: Closures) -> bool:
-    """Return whether a job would reach into a reservation: one that moves ahead is always as far away."""
+    """Return whether a job would reach into a reservation; a floating one is always equally far ahead."""
     if closures.room[one] >= 0:
         return bool(limit > closures.room[one])
     return bool(closures.start[one] < start + limit and closures.end[one] > start)
@@ -30,9 +30,9 @@ def reserved(
     sets: Words,
     nodes: Words,
 ) -> tuple[int, bool]:
-    """Remove nodes reserved for others; return the first start that can be tried, and whether any overlapped.
+    """Remove nodes reserved for others; return the first possible start, and whether a reservation overlapped.
 
-    -1 is never (reservation.c, job_test_resv).
+    A start of -1 means never (reservation.c, job_test_resv).
     """
     required = records.required[at]
     own = records.reservation[at]
@@ -68,7 +68,7 @@ def reserved(
 
 @lean_kernel
 def lacks_licences(at: int, now: int, records: Records, closures: Closures, licences: NDArray[np.int64]) -> bool:
-    """Return whether there are too few licences now, without those reserved for others during the job.
+    """Return whether too few licences are free now, not counting those reserved for others while the job runs.
 
     license.c, license_job_test; reservation.c, job_test_lic_resv.
     """

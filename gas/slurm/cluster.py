@@ -39,9 +39,9 @@ class Node:
     allocated
         CPUs allocated to jobs, including jobs that the user may not see.
     why_not
-        The states because of which no job starts on it; empty if it is usable.
+        The states that keep jobs from starting on it; empty if it is usable.
     reserved
-        A reservation holds it now.
+        It is in an active reservation.
     memory, memory_allocated
         MB available to jobs (RealMemory less MemSpecLimit), and MB allocated.
     sockets, cores, threads
@@ -53,7 +53,7 @@ class Node:
     weight
         Nodes of low weight are allocated first.
     completing, rebooting, powered_down
-        A job is ending on it; it is booting, or will boot; it is off, and boots for a job.
+        A job is completing on it; it is rebooting, or about to; it is powered down, and boots for a job.
     """
 
     name: str
@@ -82,14 +82,14 @@ class Node:
 
     @property
     def core_cpus(self) -> int:
-        """CPUs of a core: its threads, or 1 if only the cores count as CPUs (slurm.conf(5), CPUs)."""
+        """CPUs per core: its threads, or 1 if each core is one CPU (slurm.conf(5), CPUs)."""
         only_cores = self.cores is not None and self.cpus <= self.sockets * self.cores
         return 1 if only_cores else max(self.threads, 1)
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """The array tasks of one record, and the number that may run at once."""
+    """The waiting tasks of an array, and the number that may run at once."""
 
     ranges: tuple[range, ...]
     at_once: int | None = None
@@ -100,12 +100,12 @@ class Tasks:
 
 @dataclass(frozen=True)
 class Job:
-    """A job, or array tasks that wait together.
+    """A job, or the waiting tasks of an array.
 
     Attributes
     ----------
     state
-        In capitals, as in RUNNING; of several states, the one that determines its resources.
+        In capitals, as in RUNNING; of several states, the one that decides whether it holds resources.
     start, end
         Actual start and latest end, or the planned ones.
     time_limit
@@ -121,11 +121,11 @@ class Job:
     cpus_on
         Its CPUs on each node, if published.
     exclusive
-        It has whole nodes.
+        It gets whole nodes.
     shared_with
         The only jobs that may share its nodes: "user", "mcs"; empty for all jobs.
     reason
-        The reason why it waits, in Slurm's words.
+        Slurm's reason why it waits.
     exit_status, signal
         Exit status of its script, if published; number of the signal that ended it.
     stdout, stderr
@@ -133,13 +133,13 @@ class Job:
     unclear
         Parts of its request that are not understood.
     account, qos
-        Account and quality of service; several, separated by commas, if it may use any of them.
+        Account and quality of service; a list with commas if it may use any of several.
     tasks_asked, cpus_per_task, tasks_per_node
         As requested; None if not published.
     cpus_per_node
-        CPUs that each of its nodes must give (--mincpus, also for memory); None if not published.
+        Least CPUs that it needs on each node (--mincpus, also raised for memory); None if not published.
     cpus_per_gpu, threads_per_core, tasks_per_core
-        CPUs per GPU; threads and tasks per core, if it limits them; None if it does not, or not published.
+        CPUs per GPU; most threads and tasks per core; None if not requested, or not published.
     memory_per_node, memory_per_cpu, memory_per_gpu
         MB requested in one of these ways; 0 per node means all of it; all None for the partition's default. If both the
         values per node and per GPU are set, the latter is a default that applies if the former is all memory of the
@@ -149,11 +149,11 @@ class Job:
     memory_on, gres_on
         Its memory and generic resources on each node, if published.
     features
-        The expression of its constraint, as it was written.
+        Its constraint (--constraint), as written.
     licences
         Number by name.
     shortest
-        The shortest walltime that it accepts (--time-min).
+        The shortest walltime that it accepts, in seconds (--time-min).
     priority_in
         Its priority by partition, if it differs.
     contiguous
@@ -161,13 +161,13 @@ class Job:
     reboot
         Its nodes are rebooted first.
     leader
-        The first component of its heterogeneous job.
+        Number of the first component of its heterogeneous job.
     nice
-        Reduction of its priority by its user.
+        By how much its user has lowered its priority (--nice).
     restarts
         Number of restarts, if published.
     preemptable
-        When it becomes preemptable; None if that is not published, or never.
+        Epoch second at which it becomes preemptable; None if not published, or never.
     """
 
     id: int
@@ -244,18 +244,18 @@ class Job:
 
 @dataclass(frozen=True)
 class Reservation:
-    """Nodes reserved for some users or jobs, from one instant to another.
+    """Nodes reserved for some users or jobs, for a span of time.
 
     Attributes
     ----------
     users, accounts, partitions, qos
-        Which jobs may use it: any, if a list is empty, or all but those with a minus sign before them.
+        Which jobs may use it: an empty list admits all; a minus sign excludes a name.
     groups
         Their members may use it, instead of users.
     licences
-        How many of each it keeps.
+        Number that it reserves, by name.
     cores
-        How many cores of its nodes it holds; None for all.
+        Number of cores that it reserves; None for all cores of its nodes.
     """
 
     name: str
@@ -278,7 +278,7 @@ class Reservation:
 
     @property
     def floats(self) -> bool:
-        """Whether it moves ahead with time, so that it never begins."""
+        """Whether its start moves ahead with time, so that it never begins (TIME_FLOAT)."""
         return "TIME_FLOAT" in self.flags
 
 
@@ -299,13 +299,13 @@ class Partition:
     most_cpus
         Most CPUs of a node that its jobs may use together.
     most_cpus_of_socket
-        Most CPUs of a socket that its jobs may use together, of which plans know nothing.
+        Most CPUs of a socket that its jobs may use together; plans ignore it.
     sharing
         Number of jobs that may share a CPU.
     job_factor
-        Its contribution to priorities (PriorityJobFactor).
+        Its PriorityJobFactor.
     qos
-        The quality of service whose limits apply to all of its jobs; empty if there is none.
+        The QOS whose limits apply to all of its jobs; empty if there is none.
     allowed_accounts, denied_accounts, allowed_qos, denied_qos, allowed_groups
         Who may use it; None means everybody.
     memory_per_cpu, memory_per_node, most_memory_per_cpu, most_memory_per_node
@@ -313,7 +313,7 @@ class Partition:
     memory_per_gpu, cpus_per_gpu
         Default MB and CPUs per GPU (JobDefaults).
     preempt_mode
-        The effect of preemption on its jobs; empty for the cluster's setting.
+        What happens to its jobs when preempted; empty for the cluster's setting.
     billing_weights, tres
         Weight of a unit of each trackable resource, and its total amount.
     selection
@@ -321,7 +321,7 @@ class Partition:
     overtime
         Seconds by which its jobs may exceed their limit; None for the cluster's setting.
     least_loaded
-        Its jobs get the nodes of which least is in use (LLN).
+        Its jobs get the least loaded nodes (LLN).
     shared_with
         The only jobs that may share nodes with a job: "user", "mcs", "topo"; empty for all jobs.
     """
@@ -373,7 +373,7 @@ class Licence:
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch: the names of the nodes on it, or of the switches below it."""
+    """A switch: the names of its nodes, or of the switches below it."""
 
     name: str
     nodes: tuple[str, ...] = ()
@@ -387,9 +387,9 @@ class Scheduling:
     Attributes
     ----------
     resolution, window
-        Rounding of plans, and planning horizon, in seconds.
+        Resolution of plans, and planning horizon, in seconds.
     depth, array_depth
-        Number of jobs, and of tasks of an array, that it plans.
+        Number of jobs, and of tasks per array, that it plans.
     parameters
         All SchedulerParameters by name, verbatim; empty for those without a value.
     """
@@ -408,21 +408,21 @@ class Cluster:
     Attributes
     ----------
     planned
-        Time of the plan of pending jobs.
+        Epoch second of the last backfill cycle.
     others_visible
         Whether jobs of other users are shown (PrivateData); None if not published.
     cautions
-        Warnings about gaps in the answers, as sentences.
+        Warnings about missing information, as sentences.
     licences
         None if not published.
     switches
-        In Slurm's order, where nodes are chosen by them; None if that is not so, or not published.
+        In Slurm's order, if nodes are chosen by switches; None if not, or not published.
     settings
         The configuration; None if not published.
     accounting
-        Accounts, QOS, their limits and use; None if nothing of them is published.
+        Accounts and QOS with their limits and usage; None if not published.
     worked_out
-        Results derived from this state that other modules cache in it.
+        Derived results that other modules cache here.
     """
 
     name: str
