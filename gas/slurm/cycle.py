@@ -1,4 +1,4 @@
-"""One cycle of the backfill scheduler: when and where each record of the queue is planned (backfill.c)."""
+"""One cycle of the backfill scheduler: it plans when and where each record of the queue starts (backfill.c)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ __all__ = ["begin", "note", "run_cycle"]
 
 @lean_kernel
 def _give_types(share: int, node: int, machine: Machine, use: Use, running: Running) -> None:
-    """Give a job that requests resources of any type those of the first types that are free on a node.
+    """Give a job that requests GRES without a type those of the first types that are free on a node.
 
     Seen on 22.05, 24.11 and 26.05: of two a100 and two h100, --gpus=1 gets an a100 as long as one is free.
     """
@@ -84,9 +84,9 @@ def begin(
     given: NDArray[np.int64],
     missing: NDArray[np.int64],
 ) -> bool:
-    """Let a job start now: it is one of those that run for the rest of the cycle; return whether there was room.
+    """Start a job now: it runs for the rest of the cycle. Return whether the arrays had space for it.
 
-    What stands in `missing`, a number for each column of generic resources, means nothing before and after.
+    `missing` is scratch memory, one number per column of generic resources.
     """
     job, share = running.total[0], running.total[1]
     count = 0
@@ -131,7 +131,7 @@ def begin(
 
 @lean_kernel
 def note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]) -> int:
-    """Write down a plan, as the record's own if it is the earliest; return its row, -1 if there is none left."""
+    """Write a plan, as the record's best if it is the earliest; return its row, -1 if the table is full."""
     row = plans.total[0]
     if row < len(plans.from_):
         plans.record[row], plans.from_[row], plans.limit[row] = at, start, limit
@@ -172,28 +172,28 @@ def run_cycle(
     found: Found,
     bench: Bench,
 ) -> int:
-    """Plan all records; return how many of them were tested. What runs, the table and the plans are changed.
+    """Plan all records; return how many were tested. Updates the running jobs, the table and the plans.
 
-    Probes change nothing for others: what another cycle found that had others, or none, is believed.
+    Probes change nothing for other records, so results of a cycle without probes, or with others, can be reused.
 
     Parameters
     ----------
     order
-        Places of the records in the order in which they are considered.
+        Indices of the records in the order in which they are considered.
     sets
         Sets of nodes, to which records refer by number.
     options
-        Numbers of sets with features, to which records refer.
+        Numbers of sets of nodes with features, to which records refer.
     preempts
         By kind of preemptor and kind of running job.
     idle
-        What is in use on a machine without any job.
+        The allocations on a machine without jobs.
     leaving
-        Nodes on which a job completes, or which boot: nothing starts on them now.
+        Nodes that are completing a job, or booting: nothing starts on them now.
     licences
-        How many are free now.
+        Number of free licences of each kind.
     known, found
-        What has been found already, search by search but for those of probes, and what is found now.
+        The results of an earlier cycle's searches, except those of probes, and of this one's.
     """
     now, resolution = parameters.now, parameters.resolution
     tests, stopped = 0, 0
@@ -213,7 +213,7 @@ def run_cycle(
     last_array, array_count = -1, 0
     last, seen, made = len(order) - 1, -1, 0
     for turn in range(len(order)):
-        if parameters.starts_only and seen < running.total[0] + plans.total[0]:  # something was planned, or has started
+        if parameters.starts_only and seen < running.total[0] + plans.total[0]:  # a job was planned or started
             seen = running.total[0] + plans.total[0]
             write_open(machine, use, taken)
             while last >= turn and not might_start(
@@ -263,7 +263,7 @@ def run_cycle(
                     if done + begun == 0:
                         plans.state[at] = LATER_TASKS
                     break
-            # the depth of users and so on
+            # depth limits per user, partition and account
             if parameters.max_job_user_part > 0 and of_both[both] >= parameters.max_job_user_part:
                 plans.state[at] = USER_PARTITION_DEPTH if done + begun == 0 else plans.state[at]
                 break
@@ -319,7 +319,7 @@ def run_cycle(
                     state, start, tested = seek(at, now_only, not_before, search, given)
                     hint = records.pinned_start[at]
                     if hint > now and array < 0 and start != hint and state in (PLANNED, NOWHERE, WINDOW):
-                        # Slurm publishes when it starts, and not where: of the other ways, the one that agrees
+                        # Slurm publishes its start without nodes: prefer a plan with that start
                         other, moved, _ = seek(at, now_only, hint, search, scratch)
                         if other == PLANNED and moved == hint:
                             state, start = other, moved
@@ -328,9 +328,9 @@ def run_cycle(
                     if state == STARTED and preemptable.any():
                         preemptable[:] = False
                         alone, _, _ = seek(at, True, not_before, search, scratch)
-                        if alone != STARTED:  # those who run there are ended first
+                        if alone != STARTED:  # it must wait until the preempted jobs have ended
                             state = PLANNED
-                    if state == STARTED and records.behind[at] >= 0:  # where a job starts is chosen anew (select_nodes)
+                    if state == STARTED and records.behind[at] >= 0:  # a start selects nodes again (select_nodes)
                         unpacked(sets[records.behind[at]], room.work.behind)
                         alone, _, _ = seek(at, True, not_before, search, scratch)
                         room.work.behind[:] = False
@@ -348,7 +348,7 @@ def run_cycle(
             if tested and not probe:
                 tests += 1
             if state == STARTED and (leader >= 0 or records.unheld[at]):
-                state = PLANNED  # parts start together at the end of the cycle; a limit is found when a job would start
+                state = PLANNED  # components start together at the end of the cycle; limits are checked at the start
             if state == STARTED:
                 plans.state[at] = STARTED
                 row = note(plans, at, now, limit, given)
@@ -361,7 +361,7 @@ def run_cycle(
                 if runs:
                     leaving_first(running, running.total[0] - 1, room.soonest)
                 if runs and not records.need[at, WHOLE]:
-                    given[:] = 0  # only its licences are in the table
+                    given[:] = 0  # only its licences go into the table
                 of_given(given, taken)
                 if (parameters.licenses or given.any()) and not enter(
                     table, taken, records.licences[at], first, until, True
@@ -370,7 +370,7 @@ def run_cycle(
                 for one in range(len(licences)):
                     licences[one] -= records.licences[at, one]
                 begun += 1
-                started[job] = True  # of an array, its other partitions are passed over, too
+                started[job] = True  # an array is then skipped in its other partitions, too
                 if array < 0:
                     break
                 if rules.task_depth and parameters.max_job_test > 0 and tests >= parameters.max_job_test:

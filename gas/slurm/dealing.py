@@ -1,4 +1,4 @@
-"""The CPUs that a job gets on each of its chosen nodes: its tasks are distributed to them (dist_tasks.c)."""
+"""The CPUs that a job gets on each chosen node: its tasks are distributed over the nodes (dist_tasks.c)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def dealt(
     use: Use,
     given: NDArray[np.int64],
 ) -> bool:
-    """Distribute the tasks of a job to its chosen nodes, by their CPUs; return whether it can start so.
+    """Distribute the tasks of a job over its chosen nodes; return whether it can start with the result.
 
-    They go to the nodes in turn, as far as each has CPUs: a range of nodes, or nodes for the GPUs of a job, may have
-    been given more than the tasks need (seen on 26.05: -n 11 -N 2-5 has 3, 4, 3 and 1 CPUs where 3, 4, 4 and 3 are
-    free; on 22.05, -n 10 --gpus=10 has 7, 2 and 1 of three nodes of 8 CPUs and 4 GPUs, from 24.11 on 4, 4 and 2).
+    Tasks go to the nodes in turn, as long as each has CPUs: the nodes chosen for a range of node counts, or for GPUs,
+    may have more CPUs than the tasks need (seen on 26.05: -n 11 -N 2-5 gets 3, 4, 3 and 1 CPUs if 3, 4, 4 and 3 are
+    free; on three nodes with 8 CPUs and 4 GPUs, -n 10 --gpus=10 gets 7, 2 and 1 on 22.05, and 4, 4 and 2 from 24.11).
     """
     if need[WHOLE] or need[NODE_CPUS] > 0:
         return _as_it_can(need, machine, given)
@@ -58,7 +58,7 @@ def dealt(
 
 @lean_kernel
 def _as_it_can(need: NDArray[np.int64], machine: Machine, given: NDArray[np.int64]) -> bool:
-    """Return whether a job starts with what the nodes give."""
+    """Return whether a job can start with its CPUs on each node (`LONE_TASKS`)."""
     if need[LONE_TASKS] > 0:
         for node in range(len(given)):
             if (
@@ -71,7 +71,7 @@ def _as_it_can(need: NDArray[np.int64], machine: Machine, given: NDArray[np.int6
 
 @lean_kernel
 def _per_node(need: NDArray[np.int64], given: NDArray[np.int64], nodes: int) -> None:
-    """Give each node one task in turn; or the requested number per node, even if fewer are left."""
+    """Give each node one task in turn, or the requested number per node even if fewer tasks are left."""
     tasks, place = need[CPUS] // need[TASK_CPUS], 0
     for node in range(len(given)):
         if given[node] > 0:
@@ -89,7 +89,7 @@ def _by_gpus(
     use: Use,
     given: NDArray[np.int64],
 ) -> bool:
-    """Give nodes as many tasks as the job has GPUs there; return False, without changes, if a node has no room."""
+    """Give each node as many tasks as the job has GPUs there; return False, without changes, if some do not fit."""
     column, most = -1, 0
     for one in range(gres.shape[1]):
         if column < 0 and gres[OF_JOB, one] > 0:
@@ -100,7 +100,7 @@ def _by_gpus(
         most = max(most, machine.gres[node, column] - use.gres[node, column] if given[node] > 0 else 0)
     for write in (False, True):
         left = gres[OF_JOB, column]
-        for free in range(most, -1, -1):  # those with most of them come first
+        for free in range(most, -1, -1):  # nodes with most free GPUs first
             for node in range(len(given)):
                 if given[node] > 0 and machine.gres[node, column] - use.gres[node, column] == free:
                     here = min(left, free)
@@ -116,9 +116,9 @@ def _by_gpus(
 
 @lean_kernel
 def _in_turn(need: NDArray[np.int64], given: NDArray[np.int64]) -> None:
-    """Reduce the CPUs of nodes to those that they get if tasks go to them in turn."""
+    """Reduce the CPUs on each node to those that it gets if tasks go to the nodes in turn."""
     level, left, going = 0, need[CPUS], True
-    while going:  # all get as much as this, or all that they have
+    while going:  # each node gets up to `level` CPUs
         step = 0
         for node in range(len(given)):
             step += min(max(given[node] - level, 0), need[TASK_CPUS])

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _CORES, _SOCKETS = frozenset({"CR_CORE", "CR_CORE_MEMORY"}), frozenset({"CR_SOCKET", "CR_SOCKET_MEMORY"})
-"""SelectTypeParameters with which whole cores, or whole sockets, are given out."""
+"""SelectTypeParameters that allocate whole cores, or whole sockets."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,13 @@ class Demand:
 
 
 def nodes_asked(job: Job, partition: Partition) -> int:
-    """Return the minimum number of nodes requested, not the number needed (slurmctld's min_nodes).
-
-    A partition's MinNodes raises it.
-    """
+    """Return the minimum number of nodes requested (slurmctld's min_nodes); a partition's MinNodes raises it."""
     by_tasks = ceil(job.tasks_asked / job.tasks_per_node) if job.tasks_asked and job.tasks_per_node else 1
     return max(job.least_nodes, by_tasks, partition.least_nodes, 1)
 
 
 def requested(cluster: Cluster, job: Job, partition: Partition) -> Demand:
-    """Return the minimum request of a job, as it counts at submission and in its priority."""
+    """Return the minimum request of a job, which counts at submission and for its priority."""
     nodes = nodes_asked(job, partition)
     amounts: dict[str, float] = {"cpu": job.cpus, "node": nodes}
     amounts |= _gres(job, nodes)
@@ -81,8 +78,7 @@ def allocated(
     Parameters
     ----------
     chosen
-        Its nodes, and its CPUs on each if known. If unknown, the smallest number of nodes is assumed, each like most of
-        the partition's.
+        Its nodes, and its CPUs on each if known. By default the fewest possible nodes of the partition's usual kind.
     """
     extent = extent_of(cluster, partition)
     nodes, usual = extent.nodes, extent.usual
@@ -91,7 +87,7 @@ def allocated(
         each = usual.cpus if usual is not None else 1
         if partition.most_cpus is not None:
             each = max(min(each, partition.most_cpus), 1)
-        in_cores = _in_cores(job, usual, cluster, partition, 1)  # a task may need a core alone
+        in_cores = _in_cores(job, usual, cluster, partition, 1)  # a task may need a core of its own
         count = max(nodes_asked(job, partition), ceil(max(job.cpus, in_cores) / max(each, 1)))
         had = [] if usual is None else [usual]
         times = count
@@ -141,10 +137,10 @@ def held(cluster: Cluster, job: Job) -> Mapping[str, float]:
 def fills_nodes(job: Job, rules: Rules) -> bool:
     """Return whether each node of a job gets the requested number of tasks per node, even if fewer are left.
 
-    A job of a single task needs a node for this number, and gets only its own CPUs (seen on 22.05: -n 1
-    --ntasks-per-node=4). Without a requested number of tasks, each node gets this number on all releases; NumTasks then
-    counts the least number of nodes (seen on 22.05, 24.11 and 26.05: -N 2-4 --ntasks-per-node=3 shows NumTasks=6 and
-    has 12 CPUs).
+    A job of one task needs a node with space for that number, but gets only its own CPUs (seen on 22.05: -n 1
+    --ntasks-per-node=4). Without a requested number of tasks, each node gets that number on all releases; NumTasks then
+    counts the minimum number of nodes (seen on 22.05, 24.11 and 26.05: -N 2-4 --ntasks-per-node=3 shows NumTasks=6 and
+    gets 12 CPUs).
     """
     if not job.tasks_per_node or job.tasks_asked == 1:
         return False
@@ -154,7 +150,7 @@ def fills_nodes(job: Job, rules: Rules) -> bool:
 
 
 def minutes(job: Job, partition: Partition) -> int | None:
-    """Return the time limit of a job in minutes, with the partition's defaults; None if it has none."""
+    """Return the time limit of a job in minutes, by default the partition's; None if it has none."""
     limit = job.time_limit
     if limit is None:
         limit = partition.default_time if partition.default_time is not None else partition.longest
@@ -164,7 +160,7 @@ def minutes(job: Job, partition: Partition) -> int | None:
 def billing(amounts: Mapping[str, float], partition: Partition, settings: Settings | None) -> float:
     """Return the billing units of some amounts (slurm.conf(5), TRESBillingWeights; by default the CPUs).
 
-    With MAX_TRES it is the maximum over the resources of a node (CPUs, memory, GRES, the node), plus the others;
+    With MAX_TRES, the resources of nodes (CPUs, memory, GRES, nodes) count by their maximum, and others are added;
     MAX_TRES_GRES (25.05) excludes GRES from the maximum.
     """
     if not partition.billing_weights:
@@ -182,14 +178,14 @@ def billing(amounts: Mapping[str, float], partition: Partition, settings: Settin
 
 
 def _gres(job: Job, nodes: int) -> dict[str, float]:
-    """Return the generic resources that a job requests, with their types and without (as Slurm tracks both)."""
+    """Return the generic resources that a job requests, with and without their types, as Slurm tracks both."""
     tasks = job.tasks_asked or max(job.cpus // max(job.cpus_per_task, 1), 1)
     found: dict[str, float] = {}
     ways = ((job.gres_per_job, 1), (job.gres_per_node, nodes), (job.gres_per_task, tasks), (job.gres_per_socket, nodes))
     for listed, times in ways:
         there = {one.name for one in listed if f"gres/{one.name}" not in found}
         for one in listed:
-            if one.name in there:  # --gpus and --gpus-per-node of a job count the same GPUs
+            if one.name in there:  # --gpus and --gpus-per-node count the same GPUs
                 _add(found, Gres(one.name, one.type, one.count * times))
     return found
 
@@ -200,7 +196,7 @@ def _add(amounts: dict[str, float], one: Gres) -> None:
 
 
 def _memory(cluster: Cluster, job: Job, partition: Partition, cpus: int, nodes: int, gpus: float) -> float:
-    """Return MB: the job's request, else the partition's default, else the cluster's, else all memory of the nodes."""
+    """Return MB: as requested, else the partition's default, else the cluster's, else all memory of the nodes."""
     settings = cluster.settings or Settings()
     all_of_it = float(extent_of(cluster, partition).first_memory * nodes)
     if job.memory_per_cpu is not None:
@@ -229,8 +225,8 @@ def counted_cpus(
 ) -> int:
     """Return how many CPUs of an allocation count for limits and usage.
 
-    If CPUs are given out and not cores (CR_CPU), a job still holds the whole cores of its CPUs, but only the CPUs that
-    it requested count (seen on 22.05, 24.11 and 26.05: -n 3 holds four threads and has NumCPUs=3 and billing=3).
+    Under CR_CPU a job holds the whole cores of its CPUs, but only the requested CPUs count (seen on 22.05, 24.11 and
+    26.05: -n 3 holds four threads, with NumCPUs=3 and billing=3).
 
     Parameters
     ----------
@@ -252,7 +248,7 @@ def tasks_per_core(job: Job, selection: frozenset[str]) -> int:
 def _in_cores(job: Job, node: Node | None, cluster: Cluster, partition: Partition, count: int) -> int:
     """Return the CPUs of a job in whole cores or sockets of each node (SelectTypeParameters=CR_Core, CR_Socket)."""
     flags = selection_of(partition, cluster.settings or Settings())
-    unit, used = 1, 1  # CPUs that are given out together, and how many of them it uses
+    unit, used = 1, 1  # CPUs allocated together, and how many of them it uses
     per_task = max(job.cpus_per_task, 1)
     per_core = tasks_per_core(job, flags)
     if node is not None:
@@ -266,7 +262,7 @@ def _in_cores(job: Job, node: Node | None, cluster: Cluster, partition: Partitio
         each = per_task
         filled = fills_nodes(job, Rules.of(cluster.version))
         in_all = count * job.tasks_per_node if filled else job.tasks_asked or job.cpus // each
-    elif per_core == 1 and per_task > used:  # each task has its cores alone
+    elif per_core == 1 and per_task > used:  # tasks share no cores
         each, in_all = ceil(per_task / used) * used, ceil(job.cpus / per_task)
-    share, more = divmod(in_all, count)  # tasks of a node are dealt one after the other, in place of CPUs
+    share, more = divmod(in_all, count)  # whole tasks, or single CPUs, are dealt to the nodes in turn
     return more * ceil((share + 1) * each / used) * unit + (count - more) * ceil(share * each / used) * unit

@@ -16,11 +16,11 @@ class Dependency:
     Attributes
     ----------
     kind
-        afterany, afterok, afternotok, after or singleton; others are not understood.
+        afterany, afterok, afternotok, after or singleton; others are not supported.
     job, task
         The job whose start or end it waits for; without a task, all tasks of an array.
     delay
-        Seconds after its start.
+        Seconds after that job's start.
     """
 
     kind: str
@@ -40,8 +40,8 @@ _ONE = re.compile(r"(\d+)(?:_(\d+|\*))?(?:\+(\d+))?")
 def dependencies_of(text: str) -> tuple[tuple[Dependency, ...], bool]:
     """Return the conditions of a job, and whether a single one suffices.
 
-    Slurm shows them with their states, ``afterany:12(unfulfilled),afterok:13_*(unfulfilled)``; question marks between
-    them mean that one suffices.
+    Slurm shows their states: ``afterany:12(unfulfilled),afterok:13_*(unfulfilled)``; separated by question marks
+    instead of commas, one suffices.
     """
     if not text or text in ("(null)", "None"):
         return (), False
@@ -68,7 +68,7 @@ def fulfilled(
     alone: bool,
     failed: Failed = lambda job, task: False,
 ) -> bool:
-    """Return whether conditions hold (job_scheduler.c, test_job_dependency).
+    """Return whether the conditions hold (job_scheduler.c, test_job_dependency).
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def fulfilled(
 
 
 def fulfilled_from(found: tuple[Dependency, ...], any_of: bool, now: int, others: Others) -> int | None:
-    """Return the instant from which on conditions hold if all jobs succeed; None if unknown.
+    """Return the epoch second from which the conditions hold if all jobs succeed; None if unknown.
 
     Parameters
     ----------
     others
-        Starts and ends, which may be expected ones.
+        Known or expected starts and ends.
     """
     instants = [_holds_from(one, others) for one in found]
     known = [max(one, now) for one in instants if one is not None]

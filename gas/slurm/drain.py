@@ -1,7 +1,7 @@
 """Simulates a queue forward in one kernel: the loop of `gas.slurm.forward` over the kernels of both schedulers.
 
-It supports queues in which a start changes only the machine, licences and arrays; `gas.slurm.sampler` checks this.
-Every instant, start and node is the same as there.
+It supports queues in which a start affects only the machine, licences and arrays; `gas.slurm.sampler` checks this.
+All instants, starts and nodes equal those of `gas.slurm.forward`.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, fl
 
 @lean_kernel
 def _next_event(leaves: int, line: Line, flow: Flow, closures: Closures) -> int:
-    """Return the next arrival, end or begin time, independent of the schedulers."""
+    """Return the next arrival, end or begin time, whatever the schedulers do."""
     numbers, following = flow.numbers, NEVER
     now = numbers[NOW]
     if numbers[ENDING] > 0:
@@ -222,7 +222,7 @@ def drain(until: int, leaves: int, seconds: NDArray[np.int64], line: Line, pace:
     Parameters
     ----------
     leaves
-        The instants at which jobs can start again on nodes that others are leaving.
+        The instant at which jobs can start again on nodes that are completing others; -1 if there are none.
     seconds
         Run time of each task; `LONGEST` means until its limit.
     """
@@ -237,7 +237,7 @@ def drain(until: int, leaves: int, seconds: NDArray[np.int64], line: Line, pace:
             break
         event = _next_event(leaves, line, flow, site.closures)
         if event == NEVER and now > numbers[LAST_EVENT] + 2 * (pace.every + pace.interval):
-            break  # nothing runs or comes any more, and both schedulers have looked at that in vain
+            break  # no more ends or arrivals, and both schedulers have run since without starting a job
         if not _any_waits(line, flow):
             if event == NEVER or numbers[COMING] >= len(flow.comes):
                 break

@@ -51,12 +51,12 @@ class Ahead:
     Attributes
     ----------
     higher_tier, higher_priority, earlier
-        Numbers of waiting jobs in a partition of a higher tier with common nodes, with a higher priority, and with the
-        same priority but submitted earlier.
+        Number of waiting jobs on common nodes: in a partition of a higher tier; in the same tier with a higher
+        priority; and with the same priority but submitted earlier.
     own
         Number of the user's own jobs among them.
     tasks
-        Their number with each task of an array counted.
+        Their number if each array task counts.
     """
 
     higher_tier: int = 0

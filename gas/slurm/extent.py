@@ -1,4 +1,4 @@
-"""The total resources of a partition, computed once per reading of a cluster, because large sites need them often."""
+"""The total resources of a partition, cached per cluster, as large sites need them often."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def extent_of(cluster: Cluster, partition: Partition) -> Extent:
     """Return the total resources of a partition."""
     key = ("extent", partition.name)
     known = cluster.worked_out.get(key)
-    if not isinstance(known, Extent) or known.names is not partition.nodes:  # thousands of names, which take time
+    if not isinstance(known, Extent) or known.names is not partition.nodes:  # comparing thousands of names takes time
         known = cluster.worked_out[key] = _extent(cluster, partition)
     return known
 

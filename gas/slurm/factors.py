@@ -1,4 +1,4 @@
-"""The factors of a job's priority, each from 0 to 1, and the unknown ones (priority_multifactor.c)."""
+"""The factors of a job's priority, each from 0 to 1, and which are unknown (priority_multifactor.c)."""
 
 from __future__ import annotations
 
@@ -86,9 +86,10 @@ class Factors:
         return known[self.qos].priority / max(1, *(one.priority for one in known.values()))
 
     def _raw(self, flag: str) -> bool:
-        """Whether factors are not divided by the largest value.
+        """Whether a factor is not divided by its largest value.
 
-        scontrol prints NO_NORMAL_ALL where any of these flags is set (seen on 22.05 to 26.05): which, is not known.
+        scontrol prints NO_NORMAL_ALL if any of the NO_NORMAL flags is set, so which one is unknown (seen on 22.05 to
+        26.05).
         """
         flags = self.settings.priority_flags
         if "NO_NORMAL_ALL" in flags and flag not in flags:
@@ -129,9 +130,9 @@ class Factors:
         return known[self.qos].priority / highest if highest else 0.0
 
     def _size(self, *, given: bool) -> float:
-        """Return the factor of the size (slurm.conf(5), PriorityWeightJobSize, PriorityFavorSmall).
+        """Return the job size factor (slurm.conf(5), PriorityWeightJobSize, PriorityFavorSmall).
 
-        It counts the requested nodes, 1 if none, not the nodes that the job needs.
+        It counts the nodes requested (at least 1), not the nodes needed.
         """
         nodes = len(self.cluster.nodes)
         cpus = sum(node.cpus for node in self.cluster.nodes)
@@ -152,7 +153,7 @@ class Factors:
         return min(max(value, 0.0), 1.0)
 
     def _resources(self) -> list[Part]:
-        """Return the terms of PriorityWeightTRES, which do not change when the job has been tried."""
+        """Return the terms of PriorityWeightTRES, which count the request even after the job has been tried."""
         weights = self.settings.tres_weights
         if not weights:
             return []
@@ -167,7 +168,7 @@ class Factors:
 
 
 def configured(cluster: Cluster, partition: Partition) -> Mapping[str, float]:
-    """Return the amount of each resource of a partition: as published, else from its nodes."""
+    """Return the total of each resource in a partition: as published, else summed over its nodes."""
     if partition.tres:
         return partition.tres
     nodes = extent_of(cluster, partition).nodes.values()

@@ -1,8 +1,8 @@
-"""Fair share: users who used less than their share come first.
+"""Fair share: users who have used less than their share come first.
 
-sshare publishes each user's factor, which is read where possible (`factor`); it has six digits, and Fair Tree's factors
-are ranks, which can be restored exactly. `fair_tree` and `classic` calculate it from shares and use, for a time when
-the use will be another one (priority_multifactor.c and fair_tree.c, the same from 22.05 to 26.05).
+sshare publishes each user's factor, which `factor` uses if possible. It has six digits; Fair Tree's factors are ranks,
+which can be restored exactly. `fair_tree` and `classic` calculate factors from shares and usage, also for future usage
+(priority_multifactor.c and fair_tree.c, the same from 22.05 to 26.05).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def _key(one: Association) -> Key:
 
 
 def factor(accounting: Accounting, association: Association, settings: Settings) -> float | None:
-    """Return the factor of an association, 0 to 1; None if it is neither published nor computable."""
+    """Return the factor of an association, 0 to 1; None if it is not published and cannot be calculated."""
     if association.fair_share is not None:
         users = sum(bool(one.user) for one in accounting.associations)
         if accounting.shares_complete and not is_classic(settings) and users:
             rank = association.fair_share * users
-            if abs(rank - round(rank)) < 1e-5 * users:  # what was printed is the rank, with six digits
+            if abs(rank - round(rank)) < 1e-5 * users:  # the printed factor is a rank, to six digits
                 return round(rank) / users
         return association.fair_share
     if not accounting.shares_complete:
@@ -43,7 +43,7 @@ def is_classic(settings: Settings) -> bool:
 
 
 def _children(associations: Sequence[Association]) -> dict[str, list[Association]]:
-    """Return the users and accounts below each account; those of accounts that share like their parent move up."""
+    """Return the users and accounts below each account; those of accounts with Fairshare=parent move up."""
     parents = {one.account: one.parent or "" for one in associations if not one.user}
     likes = {one.account for one in associations if not one.user and one.shares is None}
     found: dict[str, list[Association]] = {}
@@ -60,11 +60,11 @@ def _children(associations: Sequence[Association]) -> dict[str, list[Association
 
 
 def fair_tree(associations: Sequence[Association], settings: Settings | None = None) -> dict[Key, float]:
-    """Return the factors of all users by Fair Tree's ranks: the best has 1, each next one a step less.
+    """Return the factors of all users by Fair Tree's ranks: 1 for the first, and equal steps down.
 
-    LevelFS that is published counts, as use is published in whole numbers; who forecasts use leaves it out. Accounts
-    that tie are not merged (as the manual has it, and no release does). Their order is that of an unstable
-    sort, so that factors below such ties are uncertain.
+    A published LevelFS is preferred to one from usage, which is published in whole numbers; for future usage, leave it
+    out. Accounts that tie are not merged: the manual says so, but no release does it. Slurm orders them by an unstable
+    sort, so factors below such ties are uncertain.
     """
     children = _children(associations)
     users = sum(bool(one.user) for one in associations)
@@ -98,7 +98,7 @@ def fair_tree(associations: Sequence[Association], settings: Settings | None = N
 
 
 def _level(one: Association, total: int, used: float) -> float:
-    """Return LevelFS, the ratio of normalized shares to normalized usage; as published, if it is."""
+    """Return LevelFS, the ratio of normalized shares to normalized usage; the published one if there is one."""
     if one.level is not None:
         return one.level
     if one.shares is None:
@@ -113,9 +113,9 @@ def _level(one: Association, total: int, used: float) -> float:
 def classic(
     associations: Sequence[Association], settings: Settings, before: Mapping[Key, float] | None = None
 ) -> dict[Key, float]:
-    """Return the factors of all users as before Fair Tree: 2 to the power of minus use by share, by the dampening.
+    """Return the factors of all users without Fair Tree: 2 ** -(usage / shares / dampening).
 
-    Slurm uses the accounts of the previous calculation: published values lag behind by PriorityCalcPeriod.
+    Slurm uses the accounts' usage at the previous calculation, so published factors lag by PriorityCalcPeriod.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class Allowed:
     options
         Sets of nodes; all nodes of a job must be from the same set.
     clear
-        Whether it was understood: of numbers of nodes with a feature it is only known which nodes those may be.
+        Whether it was understood. Counts (``[a*2&b*4]``) are not: `options` then has all nodes that may be used.
     """
 
     options: tuple[Nodes, ...]
@@ -40,7 +40,7 @@ def allowed(constraint: str, with_feature: Callable[[str], Nodes], everywhere: N
     Parameters
     ----------
     with_feature
-        The nodes that have a feature.
+        Returns the nodes that have a feature.
     everywhere
         All nodes.
     """
@@ -107,7 +107,7 @@ class _Reader:
         elif self._next() == "[":
             self.at += 1
             found = self._all()
-            while self._next() == "|":  # all nodes from one of them
+            while self._next() == "|":  # all nodes from one alternative
                 self.at += 1
                 found = found + self._all()
             self._close("]")

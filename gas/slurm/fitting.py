@@ -1,7 +1,7 @@
-"""How much of each node a job can have, beside what runs there (select/cons_tres).
+"""How much of each node a job can use beside the jobs on it (select/cons_tres).
 
-A need is a row of numbers (the columns are named here) and a table of generic resources: what the job asks for per
-node, per task and in all, column by column of the machine. The functions are kernels: plain functions on arrays.
+A need is a row of numbers, with the columns named here, and a table of the generic resources requested per node, per
+task and in all, with the machine's columns. The functions are kernels: plain functions on arrays.
 """
 
 from __future__ import annotations
@@ -22,26 +22,27 @@ COLUMNS = (
 ) = range(29)  # fmt: skip
 """Columns of a need.
 
-CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
-numbers of nodes, MEMORY and TASK_MEMORY MB per node and per task, ALL_MEMORY says that it wants all memory of its nodes
-and WHOLE that no other job shares them. LIMITED is the number of the limit on CPUs of a node that it is under (-1:
-none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
-only CPUs count that make up whole tasks. GPU_CPUS are CPUs for each GPU, NODE_CPUS those for the GPUs of a node (each
-gives as many at the least, whatever its tasks), and BOUND those that a node gives at the most (0: as they come).
-CPU_MEMORY is MB per CPU, which a whole node must have for all of its CPUs; CORE_MEMORY is MB for each CPU that the job
-can use of its cores. NODE_MEMORY is MB that a node must have at all. Where tasks of a node are asked for, FILLED
-says that each node gets as many, also if fewer are left, and UNBOUND that nodes are chosen by all that they could give.
-BY_GPUS says that tasks go where the GPUs in all are. ORDER says in which order nodes of equal weight are taken.
-THREADS is how many threads of a core it uses at the most, and CORE_TASKS how many of its tasks may share one (0: all).
-LONE_TASKS says of a job that leaves threads of cores unused that it starts only where no socket has several of its
-tasks, or, below 0, nowhere.
+- CPUs: CPUS in all; TASK_CPUS per task; GPU_CPUS per GPU; NODE_CPUS at least on each node, for its GPUs; BOUND at most
+  on each node (0: no bound). LIMITED is the number of the partition's limit on CPUs per node (-1: none), LIMITED_CPUS
+  its value. MULTIPLES: only CPUs that make up whole tasks count.
+- Tasks: PER_NODE is the number per node (0: any). With it, FILLED: each node gets that number even if fewer are left;
+  UNBOUND: nodes are chosen by all CPUs that they could give. BY_GPUS: tasks are distributed like the job's GPUs.
+- Nodes: LEAST, WANTED and MOST are numbers of nodes. WHOLE: no other job shares them; CONTIGUOUS; HAS_REQUIRED: some
+  are required. ORDER: the order of nodes of equal weight.
+- Memory in MB: MEMORY per node; ALL_MEMORY: all of each node; TASK_MEMORY per task; CPU_MEMORY per CPU, for all CPUs of
+  a whole node; CORE_MEMORY per CPU that the job can use on its cores; NODE_MEMORY: what a node must have in total.
+- Cores: THREADS is the most threads of a core that it uses, CORE_TASKS the most tasks that share a core (0: no limit).
+  LONE_TASKS: if the job leaves threads unused, it starts only where no node gets more of its tasks than sockets; if
+  negative, nowhere.
+- HAS_GRES: it requests generic resources.
 """
 
 TIGHTEST, LEAST_LOADED, FROM_THE_END, BY_SWITCHES, LAST_COUNTED, LINEAR = range(6)
 """Orders of nodes.
 
-The tightest run of neighbours; those that give the largest share of their CPUs; the last ones; on as few switches as
-can be; as LEAST_LOADED, but each counts for what the node gives that was looked at last; as select/linear does.
+The tightest run of consecutive nodes; those with the largest share of their CPUs free; the last ones; on as few
+switches as possible; like LEAST_LOADED, but each is credited with the CPUs of the last node examined; like
+select/linear.
 """
 
 OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
@@ -49,7 +50,7 @@ OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
 
 @lean_kernel
 def threads_on(node: int, need: NDArray[np.int64], machine: Machine) -> int:
-    """Return how many CPUs of a core a job uses."""
+    """Return how many CPUs of a core a job can use."""
     threads = machine.core[node]
     if need[THREADS] > 0:
         threads = min(threads, need[THREADS])
@@ -60,7 +61,7 @@ def threads_on(node: int, need: NDArray[np.int64], machine: Machine) -> int:
 
 @lean_kernel
 def _task_alone(node: int, need: NDArray[np.int64], machine: Machine) -> int:
-    """Return the CPUs of the cores that no other task of a job shares with one of several cores; 0 if tasks do."""
+    """Return the usable CPUs of a task's cores if each task needs several cores of its own; 0 if tasks share cores."""
     threads = threads_on(node, need, machine)
     if need[CORE_TASKS] != 1 or need[TASK_CPUS] <= threads:
         return 0
@@ -69,7 +70,7 @@ def _task_alone(node: int, need: NDArray[np.int64], machine: Machine) -> int:
 
 @lean_kernel
 def held_on(node: int, given: int, need: NDArray[np.int64], machine: Machine) -> int:
-    """Return how many CPUs a job holds that uses some of a node: those of whole cores."""
+    """Return how many CPUs of a node a job holds that uses `given` of them: those of whole cores."""
     if need[WHOLE]:
         return int(machine.cpus[node])
     core = machine.core[node]
@@ -82,7 +83,7 @@ def held_on(node: int, given: int, need: NDArray[np.int64], machine: Machine) ->
 
 @lean_kernel
 def memory_on(node: int, given: int, need: NDArray[np.int64], machine: Machine) -> int:
-    """Return how much memory a job has that uses some CPUs of a node: that of a CPU counts for all that it can use."""
+    """Return the MB that a job gets with `given` CPUs of a node; memory per CPU counts for all that it can use."""
     if need[ALL_MEMORY]:
         return int(machine.memory[node])
     if need[MEMORY] > 0:
@@ -95,7 +96,7 @@ def memory_on(node: int, given: int, need: NDArray[np.int64], machine: Machine) 
 
 @lean_kernel
 def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use) -> int:
-    """Return how many CPUs a node can give to a job, 0 if it can't have part of it (_can_job_run_on_node)."""
+    """Return how many CPUs a node can give to a job; 0 if the job cannot use it (_can_job_run_on_node)."""
     if (need[WHOLE] and use.jobs[node] > 0) or need[NODE_MEMORY] > machine.memory[node]:
         return 0
     free = machine.cpus[node]
@@ -113,7 +114,7 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
             return 0
         if need[CORE_MEMORY] > 0 and not need[WHOLE]:
             cpus = memory // (need[CORE_MEMORY] * threads) * threads
-            if need[PER_NODE] > 0 and not need[UNBOUND]:  # there is memory for CPUs that tasks leave of their last core
+            if need[PER_NODE] > 0 and not need[UNBOUND]:  # its tasks need no memory for unused CPUs of the last core
                 cpus = max(cpus, min(memory // need[CORE_MEMORY], need[PER_NODE] * need[TASK_CPUS]))
             free = min(free, cpus)
         alone = _task_alone(node, need, machine)
@@ -152,7 +153,7 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
     if not need[MULTIPLES] and need[PER_NODE] == 0 and tasks == free // need[TASK_CPUS]:
         given = free
     elif need[LIMITED] >= 0 and machine.core[node] == 1 and need[PER_NODE] == 0 and tasks == free // need[TASK_CPUS]:
-        given = min(whole_tasks, free)  # the limit counts CPUs, and not tasks
+        given = min(whole_tasks, free)  # the limit counts CPUs, not tasks
     given = min(max(given, need[NODE_CPUS]), bound)
     if need[MOST] == 1 and given < need[CPUS]:
         return 0
@@ -168,19 +169,19 @@ def capable(
     use: Use,
     given: NDArray[np.int64],
 ) -> None:
-    """Write into `given` how many CPUs each of some nodes can give to a job; 0 for all others."""
+    """Write into `given` how many CPUs each of these nodes can give to a job; 0 for all others."""
     for node in range(len(nodes)):
         given[node] = cpus_on(node, need, gres, machine, use) if nodes[node] else 0
 
 
 @lean_kernel
 def gpus_on(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, whole: int) -> int:
-    """Return how many GPUs of a node a job could take, by which the node comes before others (near_gpus)."""
+    """Return how many GPUs of a node a job could take, which moves the node ahead of others (near_gpus)."""
     near = -1
     for column in range(gres.shape[1]):
         asked = max(gres[OF_TASK, column], gres[OF_NODE, column], gres[OF_JOB, column])
         if machine.gpu[column] and asked > 0:
-            # no more than it would take of the node (seen: of a whole node, all)
+            # no more than the job would take (seen: all GPUs of a whole node)
             left = machine.gres[node, column] - use.gres[node, column]
             asked = max(gres[OF_TASK, column] * tasks, gres[OF_NODE, column], gres[OF_JOB, column])
             if not whole:
@@ -193,9 +194,9 @@ def gpus_on(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, task
 def leave_weights(
     capacity: NDArray[np.int64], need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use
 ) -> None:
-    """Keep the weights of nodes that were tested for a job with GPUs, and can give it something, for those behind it.
+    """Keep the weights of the nodes that were tested for a job with GPUs, and can contribute, for later jobs.
 
-    Each test of a node sets its weight (job_test.c, _can_job_run_on_node, until 23.02); of those that fail it stays.
+    Each test of a node sets its weight (job_test.c, _can_job_run_on_node, until 23.02), which stays if the test fails.
     """
     if len(machine.near) > 0 and need[HAS_GRES]:
         tasks = need[CPUS] // need[TASK_CPUS]

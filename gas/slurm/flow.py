@@ -19,12 +19,12 @@ __all__ = ["Flow", "Line", "Pace", "Site"]
 
 (WAITING, ENDING, COMING, NOW, BACKFILL, FULL, LAST, CHANGED, ASKED, LAST_START, LAST_EVENT, PRIORITIES) = range(12)
 STARTS, COUNT = 12, 13  # and how many columns there are
-"""Columns of `Flow.numbers`: how many wait, run and have come; the clock (`gas.slurm.clock.Clock`); when the last start
-was, and the last of what `drain` calls an event, and priorities are calculated next; how many starts there were."""
+"""Columns of `Flow.numbers`: the numbers of waiting, running and arrived jobs; the clock (`gas.slurm.clock.Clock`); the
+times of the last start, of the last event, and of the next calculation of priorities; the number of starts."""
 
 
 class Line(NamedTuple):
-    """The constant parts of the records of a queue, while it is simulated.
+    """The constant parts of the records of a simulated queue.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Line(NamedTuple):
     rank, tie
         By record: the sort keys before its priority, and after it.
     tried, arriving
-        By record: its priority without age, and that at its submission.
+        By record: its priority without age, and at its submission.
     first, first_run
-        By place: its first record, and where the run times of its tasks begin; they end where those of the next do.
+        By place: the index of its first record, and of the first run time of its tasks.
     begins
         By place: the epoch second before which it does not start.
     """
@@ -79,9 +79,9 @@ class Flow(NamedTuple):
     Attributes
     ----------
     order, queue, priority
-        The submitted records in their order; those that are tried now; and the priority by record.
+        The submitted records in order; those that are tried now; and the priority by record.
     arrived, eligible, tasks, begun
-        By place: whether it is submitted, since when it may start, the number of its tasks that have not started, and
+        By place: whether it is submitted, since when it is eligible, the number of its tasks that have not started, and
         the start of the first (-1 before).
     awaited
         The awaited places.
@@ -90,7 +90,7 @@ class Flow(NamedTuple):
     licences
         By number of the running job.
     comes, comer
-        The later arrivals and their times.
+        Later arrivals: their times, and their places.
     """
 
     order: NDArray[np.int64]
@@ -110,9 +110,9 @@ class Flow(NamedTuple):
 
 
 class Site(NamedTuple):
-    """The machine and its queue in the form for kernels; `gas.slurm.state.State` documents the parts.
+    """The machine and its queue as arrays for kernels; `gas.slurm.state.State` documents the parts.
 
-    `every` has all nodes, `planned` those of the backfill scheduler's plans.
+    `every` is the set of all nodes, `planned` of those that the backfill scheduler plans.
     """
 
     records: Records

@@ -1,7 +1,7 @@
 """Plans of the next cycle of the backfill scheduler, and the outlook of jobs that are not submitted yet.
 
-There are two passes. The first is the cycle as Slurm runs it: it yields the jobs with a plan, and why others have none.
-The second continues for jobs without a plan that will start at some time, to obtain expected starts; it runs only if
+There are two passes. The first is the cycle as Slurm runs it: it shows which jobs get a plan, and why others get none.
+The second goes on to plan jobs without a plan that will start at some time, for their expected starts; it runs only if
 such jobs precede one of the requested jobs.
 """
 
@@ -41,9 +41,9 @@ class Forecast:
     unplanned
         Records without a plan, with the reason.
     left
-        Number of those tasks and jobs that will start at some time but were not planned at all.
+        Number of jobs and tasks that will start at some time but were left out.
     passes
-        Results of the searches, from which other jobs can be answered (`forecast`, `known`).
+        Results of the searches, which `forecast` reuses for other jobs (`known`).
     """
 
     state: State
@@ -84,18 +84,18 @@ def forecast(
     preempts
         Whether a waiting job in a partition may preempt a running one; by default as configured.
     pinned
-        Whether published plans are used; else all are computed anew.
+        Whether published plans are used; else all are recomputed.
     memory_counts
-        Whether memory is allocated; by default according to SelectTypeParameters.
+        Whether memory is a consumable resource; by default according to SelectTypeParameters.
     unseen_until
-        The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
+        Epoch second until which hidden jobs hold their CPUs; None if all jobs are shown.
     beyond
         Also expect starts of jobs that Slurm does not plan at first.
     rest
         Also plan jobs behind the last probe, beyond Slurm's cycle.
     known
-        The forecast of the same cluster with the same options, without requested jobs: they change nothing for others,
-        so no search is repeated.
+        The forecast of the same cluster with the same options but without probes: as probes do not affect other jobs,
+        its searches are reused.
     submitted
         The submission of the probes sets the weights of nodes with which the cycle begins (`gas.slurm.node_weights`).
     """
@@ -116,12 +116,12 @@ def forecast(
     )  # fmt: skip
     set_weights(state, submitted=submitted)
     together = Together(cluster, records)
-    if together.any:  # which a cycle looks at where a job starts now
+    if together.any:  # a cycle prefers these nodes for jobs that start now
         jobs: dict[tuple[int, int | None], Job] = {(one.id, None): one for one in state.running_jobs}
         state = replace(state, sets=together.behind(np.arange(len(records)), state.rows, state.sets, jobs))
     turn = out_of_turn(cluster, state) if probes else {}
     passes = None
-    weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves its weights to the next
+    weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search changes weights for the next
     if known is not None and not weighted and _in_one_order(known.state.records, records):
         passes = known.passes
     did = run_pass(copied(state), known=None if passes is None else passes[0].found)
@@ -145,7 +145,7 @@ def forecast(
 
 
 def _made_anew(cluster: Cluster, probes: Sequence[Job], pinned: bool, options: dict[str, Any]) -> Forecast:
-    """Return the forecast with all plans computed with the weights of nodes that each probe's submission leaves."""
+    """Return the forecast with all plans recomputed from the node weights that each probe's submission leaves."""
     groups: dict[Hashable, list[int]] = {}
     for number, job in enumerate(probes):
         groups.setdefault(alike_at_submission(job), []).append(number)
@@ -157,9 +157,9 @@ def _made_anew(cluster: Cluster, probes: Sequence[Job], pinned: bool, options: d
 
 
 def _alike_enough(cluster: Cluster, options: dict[str, Any]) -> bool:
-    """Return whether a computed cycle reproduces a third of the published starts: else it is not trusted.
+    """Return whether a computed cycle reproduces a third of the published starts; if not, it is not trusted.
 
-    The published ones were made with unknown weights.
+    The published plans were made with unknown node weights.
     """
     key = "starts are alike enough"
     if key not in cluster.worked_out:
@@ -174,7 +174,7 @@ def _alike_enough(cluster: Cluster, options: dict[str, Any]) -> bool:
 
 
 def _in_one_order(some: Sequence[Record], records: Sequence[Record]) -> bool:
-    """Return whether records keep their order if others are inserted between them."""
+    """Return whether records are the same, and in the same order, apart from probes."""
     without = [record for record in records if record.probe is None]
     return len(some) == len(without) and all(one is other for one, other in zip(some, without, strict=True))
 

@@ -1,14 +1,15 @@
 """Forward simulation of a queue: starts by both schedulers if actual run times are known.
 
 The main scheduler runs when an epilog has ended, batch_sched_delay after its last pass if anything else has happened,
-and every sched_interval (slurmctld, _slurmctld_background; job_scheduler.c, schedule). Its submission starts no batch
-job (job_mgr.c, job_allocate: only salloc and srun allocate; of 226 on 22.05, 24.11 and 26.05 none). The backfill
-scheduler runs bf_interval after its last cycle if something has changed, which the start of a plan that it notes is too
-(backfill.c, backfill_agent and _more_work; of 968 cycles that planned something on 22.05, 24.11 and 26.05, 965 were
-followed so by the next one, of 271 others 204). Instants are
-whole seconds; events of the same second are handled in the order ends, known starts, submissions, main scheduler,
-backfill scheduler. A job that runs for longer than its limit has not ended well, whatever its exit code (job_mgr.c,
-job_complete; seen on 22.05, 24.11 and 26.05); all others have.
+and every sched_interval (slurmctld, _slurmctld_background; job_scheduler.c, schedule). No batch job starts in the
+submission itself (job_mgr.c, job_allocate: only salloc and srun allocate; none of 226 did on 22.05, 24.11 and 26.05).
+The backfill scheduler runs bf_interval after its last cycle if something has changed; a plan that it makes counts as a
+change (backfill.c, backfill_agent and _more_work; on 22.05, 24.11 and 26.05, the next cycle followed so after 965 of
+968 cycles with plans, and after 204 of 271 without).
+
+Instants are whole seconds; events of the same second are handled in the order ends, known starts, submissions, main
+scheduler, backfill scheduler. A job that exceeds its time limit has failed, whatever its exit code (job_mgr.c,
+job_complete; seen on 22.05, 24.11 and 26.05); all others have succeeded.
 """
 
 from __future__ import annotations
@@ -59,19 +60,19 @@ def run_forward(
     Parameters
     ----------
     seconds
-        Actual run times by number; for arrays, one per waiting task. A job that is not named uses all of its time
-        limit; run times may exceed it, as Slurm ends jobs up to a minute after their limits.
+        Actual run times by number; for arrays, one per waiting task. A job not listed runs until its time limit; run
+        times may exceed the limit, as Slurm ends jobs up to a minute late.
     arrivals
-        Later submissions, by epoch second: jobs as they wait, with unique numbers. A job with priority 0 gets the
-        priority that its site would give it.
+        Later submissions, by epoch second: waiting jobs with unique numbers. A job with priority 0 gets the priority
+        that its site would give it.
     known
-        Starts by number and task that the schedulers do not decide.
+        Given starts, by number and task, which the schedulers do not decide.
     until
-        Epoch second at which it ends.
+        Epoch second at which the simulation ends.
     first_cycle, first_pass
-        Earliest run of the backfill scheduler, and the main scheduler's first look at the whole queue.
+        Earliest cycle of the backfill scheduler, and first pass of the main scheduler over the whole queue.
     epilog
-        Seconds from the end of a job until something starts on its nodes.
+        Seconds from the end of a job until another can start on its nodes.
     """
     return Forward(Beginning.of(cluster, arrivals), seconds, known, first_cycle, first_pass, epilog).run(until)
 
@@ -131,8 +132,8 @@ class Forward:
         self.probed: dict[int, int] = {}
         self.awaited: set[int] | None = None
         self.interrupted: Callable[[], bool] = lambda: False
-        # each search leaves weights to the next where that is so, and to the next cycle
         self.most_plans = most_plans
+        # if searches change node weights for later searches and cycles, none may be skipped
         self.starts_only = not (len(self.state.machine.near) and self.state.rows.gres.any())
         self.cycles = self.passes = 0
         self.pass_kernel = fastest(run_pass, begin.steps)
@@ -178,16 +179,16 @@ class Forward:
             self._main(depth)
         if clock.cycle_due():
             planned = self._backfill()
-            # the start of a plan is noted, and who starts is launched after it: both are changes
+            # both a noted plan and the launch of a started job count as changes
             clock.changed = planned or (bool(self.starts) and self.starts[-1].start == now)
 
     def _stands_still(self, event: int | None) -> bool:
-        """Return whether no event will come, and both schedulers have run without success since the last one."""
+        """Return whether no event will come, and both schedulers have run in vain since the last one."""
         clock = self.clock
         return event is None and clock.now > self.last_event + 2 * (clock.every + clock.interval)
 
     def _next_event(self) -> int | None:
-        """Return the next arrival, end or known start, independent of the schedulers; None if there is none."""
+        """Return the next arrival, end or known start, whatever the schedulers do; None if there is none."""
         now = self.clock.now
         due = [one for one in (self.ends[0][0] if self.ends else None, self.waiting.next_event(now)) if one is not None]
         due += [at for at, _ in self.left]
@@ -225,7 +226,7 @@ class Forward:
         return ended
 
     def _release(self) -> bool:
-        """Let jobs start on nodes that others have left and whose epilogs have ended."""
+        """Free the nodes whose epilogs have ended; return whether there were any."""
         over = [one for one in self.left if one[0] <= self.clock.now]
         if over:
             self.left = [one for one in self.left if one[0] > self.clock.now]
@@ -237,7 +238,7 @@ class Forward:
     # -- schedulers
 
     def _queue(self) -> tuple[NDArray[np.int64], Records]:
-        """Return the places of the records in order, and their rows."""
+        """Return the indices of the records in scheduling order, and their rows."""
         waiting, now = self.waiting, self.clock.now
         index = waiting.order(now)
         rows = Records._make(column[index] for column in self.state.rows)
@@ -246,14 +247,14 @@ class Forward:
         rows.not_before[:] = now
         for at, record in enumerate(index.tolist() if self.known else ()):
             known = self.known.get(waiting.next_task(record))
-            if known is not None:  # it has not started yet, so it does not now
+            if known is not None:  # its start is given, and not now
                 rows.not_before[at] = now + 1
                 if known.start <= now + self.clock.interval:
-                    rows.licences[at] = 0  # they are kept for it
+                    rows.licences[at] = 0  # they are set aside for it
         return index, rows
 
     def _kept_licences(self) -> NDArray[np.int64]:
-        """Return the licences reserved for jobs with known starts in the next cycle."""
+        """Return the licences set aside for jobs with known starts before the next cycle."""
         state, soon = self.state, np.zeros_like(self.state.licences)
         for key, one in self.known.items():
             record = (
@@ -306,7 +307,7 @@ class Forward:
             )  # fmt: skip
             places = plans.record[noted : int(plans.total[0])]
             for number, place in enumerate(places[~rows.probe[places]].tolist()):
-                if self._exceeds(int(index[place]), before + number):  # then it has started alone
+                if self._exceeds(int(index[place]), before + number):  # then the pass returned after this start
                     self._take_back(before, [int(index[place])])
                     refused[place], at = True, place + 1
                     break
@@ -314,7 +315,7 @@ class Forward:
             rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
         state.licences[:] += kept
         self._probed(index[rows.probe & (plans.state == PASSED) & (held == 0)])
-        self.clock.changed |= len(index) > 0  # it notes why jobs wait, which the backfill scheduler takes for a change
+        self.clock.changed |= len(index) > 0  # it updates reasons, which the backfill scheduler counts as a change
 
     def _backfill(self) -> bool:
         """Run a cycle of the backfill scheduler; return whether it plans anything."""
@@ -354,7 +355,7 @@ class Forward:
             kept = 0
             for place in places:
                 if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0] in (1, 2)):
-                    break  # its tasks have started in another partition, or those before it have used its limit up
+                    break  # its tasks have started in another partition, or earlier starts have used up its limit
                 if not stops and self._exceeds(int(index[place]), before + kept):
                     refused.add(int(index[place]))
                     break
@@ -362,7 +363,7 @@ class Forward:
                 kept += 1
             if kept == new:
                 return planned
-            self._take_back(before + kept, index[places[kept:]].tolist())  # and the cycle is made again
+            self._take_back(before + kept, index[places[kept:]].tolist())  # and the cycle runs again
 
     def _probed(self, records: NDArray[np.int64]) -> None:
         """Record that probes would start now, and remove them."""
@@ -373,7 +374,7 @@ class Forward:
         self.waiting.withdraw(places)
 
     def _exceeds(self, record: int, at: int) -> bool:
-        """Return whether the running job at a place, of a record, exceeds a limit; its start is not recorded yet."""
+        """Return whether a record exceeds a limit as the running job at index `at`, whose start is not recorded yet."""
         running = self.state.running
         first, count = int(running.first[at]), int(running.shares[at])
         there = slice(first, first + count)
@@ -382,7 +383,7 @@ class Forward:
         return self.waiting.restraints.exceeds(record, cpus, self.clock.now, self.jobs)
 
     def _take_back(self, first: int, records: Sequence[int]) -> None:
-        """Remove the last running jobs, from a place on, whose starts are not recorded: those of these records."""
+        """Remove the running jobs of these records, from index `first` on; their starts are not recorded yet."""
         now, licences = self.clock.now, self.state.licences
         for _ in records:
             self.holders.append(Holder(0, None, -1, "", now, now, licences))
@@ -394,14 +395,14 @@ class Forward:
     # -- starts
 
     def _started(self, record: int, at: int, by: str) -> None:
-        """Record that the next task of a record has started, as the running job at a place."""
+        """Record that the next task of a record has started, as the running job at index `at`."""
         waiting, now = self.waiting, self.clock.now
         key = waiting.next_task(record)
         job, partition = waiting.records[record].job, waiting.records[record].partition
         limit = int(self.state.running.end[at]) - now
         took = self.seconds.get(job.id, limit)
         real = took if isinstance(took, int) else int(took[waiting.number_of(record)])
-        real -= int(self.coarse * (now - self.cluster.now)) // 2  # it would have started before
+        real -= int(self.coarse * (now - self.cluster.now)) // 2  # it would have started earlier
         end = now + max(real, 1)
         nodes = self.holders.nodes(at)
         names = tuple(self.state.names[place] for place in nodes.tolist())
@@ -423,7 +424,7 @@ class Forward:
         self.starts.append(Start(key[0], key[1], partition.name, now, end, names, by))
 
     def _start_known(self) -> set[str]:
-        """Start the jobs with known starts now; return the schedulers that start them."""
+        """Start the jobs whose known starts are due; return the schedulers that start them."""
         due = [(one.start, key) for key, one in self.known.items() if one.start <= self.clock.now]
         begun: set[str] = set()
         for _, key in sorted(due, key=lambda one: (one[0], one[1][0], one[1][1] or 0)):

@@ -1,4 +1,4 @@
-"""Applies limits to all jobs: to waiting ones by Slurm's reasons, and to one that is not submitted yet."""
+"""Applies limits to all jobs: waiting ones by Slurm's reasons, and jobs that are not submitted yet by calculation."""
 
 from __future__ import annotations
 

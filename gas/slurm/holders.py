@@ -1,4 +1,4 @@
-"""The jobs that hold each part of the machine while its queue is simulated."""
+"""The jobs that occupy the machine while its queue is simulated."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ class Holder:
     Attributes
     ----------
     place
-        The place of its job among those of the run; -1 if it ran before.
-    partition
-        The partition in which it runs.
+        The place of its job in the simulated queue; -1 if it ran before.
     """
 
     job: int
@@ -39,9 +37,9 @@ class Holder:
 
 
 class Holders:
-    """The running jobs in the arrays of the kernels, with their identity, by place.
+    """The running jobs in the arrays of the kernels, with their identities, by index.
 
-    Kernels append to the arrays; `append` names the new job. Ends in the arrays are those that Slurm expects.
+    Kernels append to the arrays; `append` identifies the new job. Ends in the arrays are those that Slurm expects.
     """
 
     def __init__(self, running: Running, use: Use, who: list[Holder]) -> None:
@@ -49,9 +47,9 @@ class Holders:
 
     @classmethod
     def of(cls, cluster: Cluster, state: State, seconds: Mapping[int, int | Sequence[int]]) -> Holders:
-        """Return the running jobs, with their actual run times in seconds; without one, a job runs until its limit.
+        """Return the running jobs, with actual run times in `seconds`; without one, a job runs until its limit.
 
-        Of jobs that are not shown `seconds` names the place among all, inverted (``~place``), and counts from now.
+        In `seconds`, a hidden job has its inverted index as its number (``~index``), and its time counts from now.
         """
         now, none = cluster.now, np.zeros(len(state.licences), np.int64)
         who = []
@@ -62,17 +60,17 @@ class Holders:
             end = limit if not isinstance(took, int) else begun + took
             partition = job.partitions[0] if job.partitions else ""
             who.append(Holder(job.id, None, -1, partition, begun, max(end, now), licences if job.licences else none))
-        for at in range(len(who), int(state.running.total[0])):  # what is in use by jobs that are not shown
+        for at in range(len(who), int(state.running.total[0])):  # hidden jobs
             took, limit = seconds.get(~at), int(state.running.end[at])
             who.append(Holder(~at, None, -1, "", now, min(now + took, limit) if isinstance(took, int) else limit, none))
         return cls(state.running, state.use, who)
 
     def append(self, holder: Holder) -> None:
-        """Name the next job that a kernel has appended."""
+        """Identify the next job that a kernel has appended."""
         self.who.append(holder)
 
     def leave(self, at: int) -> Holder:
-        """Remove the job at a place, and return it."""
+        """Remove the job at an index, and return it."""
         running = self.running
         add(self.use, running, at, -1)
         jobs, shares = int(running.total[0]), int(running.total[1])
@@ -87,7 +85,7 @@ class Holders:
         return self.who.pop(at)
 
     def nodes(self, at: int) -> NDArray[np.int64]:
-        """Return the places of the nodes of the job at a place."""
+        """Return the numbers of the nodes of the job at an index."""
         first = int(self.running.first[at])
         return self.running.node[first : first + int(self.running.shares[at])].copy()
 
