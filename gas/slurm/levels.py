@@ -13,7 +13,7 @@ from gas.slurm.standing import Standing
 
 __all__ = ["Level", "levels", "most_nodes", "part_of", "use_of"]
 
-quoted = lru_cache(4096)(quoted_text)  # the same few names again and again
+quoted = lru_cache(4096)(quoted_text)  # few names, quoted often
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Level:
 
 
 def levels(case: Standing) -> Iterator[Level]:
-    """Yield the levels in Slurm's order of tests."""
+    """Yield the levels in the order in which Slurm checks them."""
     for one in case.qos:
         yield Level(f"QOS {quoted(one.name)}", one.bounds, one.use, case.of_qos(one), "QOS", qos=one)
     for association in case.chain:
@@ -48,8 +48,8 @@ def levels(case: Standing) -> Iterator[Level]:
 def most_nodes(cluster: Cluster, job: Job, partition: Partition) -> int | None:
     """Return the largest number of nodes that limits allow one job; None for no limit.
 
-    Nodes are chosen within that number, whatever is in use: fewer and larger ones than without (acct_policy.c,
-    acct_policy_get_max_nodes; seen on 26.05 with GrpTRES=node=3).
+    Slurm chooses at most that many nodes, regardless of usage, so possibly fewer and larger ones than without the limit
+    (acct_policy.c, acct_policy_get_max_nodes; seen on 26.05 with GrpTRES=node=3).
     """
     settings, accounting = cluster.settings, cluster.accounting
     if settings is None or accounting is None or not settings.limits_enforced:
@@ -71,7 +71,7 @@ def most_nodes(cluster: Cluster, job: Job, partition: Partition) -> int | None:
 
 
 def _most_nodes(found: Sequence[Level]) -> int | None:
-    """Return the smallest of the limits of one job and of all together: a QOS's, else those of associations."""
+    """Return the smallest of the per-job and group limits on nodes: a QOS's, else those of associations."""
     own: list[list[float]] = []
     for level in found:
         if level.qos is not None or level.is_user:
@@ -85,12 +85,12 @@ def _most_nodes(found: Sequence[Level]) -> int | None:
 
 
 def use_of(case: Standing, level: Level) -> Use:
-    """Return the usage of a level: as published, else as far as jobs are shown."""
+    """Return the usage of a level: as published, else counted from the jobs that are shown."""
     if level.use is not None:
         return level.use
     bounds = level.bounds
     if bounds == _per_job(bounds):
-        return Use()  # no limit of its own asks for it
+        return Use()  # none of its limits depends on usage
     found = _counted_use(case, ("use", level.name, case.user if level.is_user else ""), level.counts)
     if bounds.group_wall is not None or (bounds.group_tres_minutes and level.used_minutes is None):
         case.unknown.append(f"how many of its minutes {level.name} has used (not published)")
@@ -98,7 +98,7 @@ def use_of(case: Standing, level: Level) -> Use:
 
 
 def _per_job(bounds: Bounds) -> Bounds:
-    """Return limits without those on several jobs together."""
+    """Return limits without those on several jobs."""
     return replace(
         bounds, group_tres={}, group_tres_minutes={}, group_run_minutes={}, group_jobs=None, group_submitted=None,
         group_wall=None, jobs=None, submitted=None,
@@ -106,7 +106,7 @@ def _per_job(bounds: Bounds) -> Bounds:
 
 
 def _counted_use(case: Standing, key: tuple[str, ...], counts: Callable[[Job], bool]) -> Use:
-    """Return usage as far as jobs are shown; counted once for each cluster."""
+    """Return usage counted from the jobs that are shown; cached per cluster."""
     if case.cluster.others_visible is False:
         case.unknown.append("the use of limits by others (their jobs are hidden)")
     known = case.cluster.worked_out.get(key)
@@ -125,7 +125,7 @@ def _counted_use(case: Standing, key: tuple[str, ...], counts: Callable[[Job], b
 
 
 def part_of(case: Standing, qos: Qos, *, user: bool) -> tuple[Use, Callable[[Job], bool], str]:
-    """Return the usage of a QOS by a user or an account, the jobs that count, and the name in messages."""
+    """Return the usage of a QOS by a user or an account, the jobs that count, and their name in messages."""
     base = case.of_qos(qos)
     if user:
         counts: Callable[[Job], bool] = lambda job: base(job) and job.user == case.user  # noqa: E731
@@ -134,7 +134,7 @@ def part_of(case: Standing, qos: Qos, *, user: bool) -> tuple[Use, Callable[[Job
         counts = lambda job: base(job) and job.account == case.account  # noqa: E731
         whose, known = f"account {quoted(case.account)}", qos.use_by_account.get(case.account)
     if known is None and qos.use is not None:
-        known = Use()  # users not named there have no jobs
+        known = Use()  # users not listed there have no jobs
     if known is None:
         who = case.user if user else case.account
         known = _counted_use(case, ("part", qos.name, "user" if user else "account", who), counts)

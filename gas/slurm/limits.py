@@ -1,11 +1,11 @@
 """Limits of QOS and associations applied to a job (sacctmgr(1); acct_policy.c).
 
 A partition's QOS comes first, then the job's (the other way round with OverPartQOS), then the user's association and
-all accounts above. For each kind of limit, resource by resource, the first QOS that sets it counts and replaces those
-of associations; among accounts, all group limits count, each against its own usage.
+all accounts above. For each kind of limit and resource, the first QOS that sets it overrides associations; the group
+limits of all accounts apply, each to its own usage.
 
-The tests of the kinds of limits are similar. Each is written out, as in Slurm: they differ in what is counted, in their
-reasons, and in what has to end before the job fits.
+The checks are similar, but written out as in Slurm: they differ in what they count, in their reasons, and in what has
+to end before the job fits.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ def limits(
     qos, account
         By default those of the job, else the user's defaults.
     given
-        Its allocation, if known better than from sizes alone.
+        Its allocation, if its nodes are known.
     groups
         Names of the user's groups.
     tasks
-        Of an array; each counts as a job.
+        Number of array tasks; each counts as a job.
     dated
         Whether to determine when limits release it.
     """
     case = Standing.of(cluster, job, partition, qos, account, given, tasks, dated=dated)
     before = list(_before_nodes(case)) if case.counting else []
     of_partition = partition_bindings(case, groups)
-    if before:  # a job held back by these is accepted before nodes are considered
+    if before:  # Slurm accepts a job under these limits before it looks at nodes
         of_partition = [one for one in of_partition if one.reason != NO_NODES]
     found = [*submission_bindings(case), *of_partition]
     if case.counting:
@@ -69,7 +69,7 @@ def limits(
     return Verdict(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(case.unknown)))
 
 
-# ------------------------------------------------------------------------------------------------ tests
+# ------------------------------------------------------------------------------------------------ checks
 
 
 def _jobs_binding(
@@ -85,7 +85,7 @@ def _jobs_binding(
 
 
 def _before_nodes(case: Standing) -> Iterator[Binding]:
-    """Test the limits that Slurm checks before it selects nodes (acct_policy_job_runnable_pre_select), in its order."""
+    """Check the limits that Slurm checks before node selection (acct_policy_job_runnable_pre_select), in its order."""
     done: set[str] = set()
     limit = case.minutes
     for level in levels(case):
@@ -142,7 +142,7 @@ def _wall(case: Standing, level: Level, use: Use) -> Binding | None:
 
 
 def _after_nodes(case: Standing) -> Iterator[Binding]:
-    """Test the limits that Slurm checks with the job's allocation (acct_policy_job_runnable_post_select)."""
+    """Check the limits that Slurm checks against the allocation (acct_policy_job_runnable_post_select)."""
     done: set[tuple[str, str]] = set()
     for level in levels(case):
         found: list[tuple[str, str, Binding | None]] = []
@@ -200,7 +200,7 @@ def _sized(case: Standing, name: str) -> tuple[float, float]:
 
 
 def _outcome(case: Standing, asked: float, bound: float) -> str:
-    """Return whether a job that exceeds a limit by itself is rejected, or waits for ever."""
+    """Return whether a job that exceeds a limit by itself is rejected, or stays pending forever."""
     return REJECTED if case.strict and asked > bound else NEVER
 
 
@@ -218,7 +218,7 @@ def _in_use(
     whose: str,
     tail: str = "",
 ) -> _Found:
-    """Test amounts including usage: GrpTRES, MaxTRESPU, MaxTRESPA."""
+    """Check the job's resources plus usage: GrpTRES, MaxTRESPU, MaxTRESPA."""
     found: _Found = []
     for name in _ordered(bounds):
         bound, used = bounds[name], use.tres.get(name, 0)
@@ -244,7 +244,7 @@ def _in_use(
 
 
 def _size(case: Standing, kind: str, stem: str, tail: str, bounds: Amounts, whose: str) -> _Found:
-    """Test the size of one job, or its part on a node: MaxTRES, MaxTRESPerNode."""
+    """Check the size of one job, or its part on a node: MaxTRES, MaxTRESPerNode."""
     found: _Found = []
     for name in _ordered(bounds):
         asked, given = _sized(case, name)
@@ -273,9 +273,9 @@ def _most_nodes(case: Standing) -> int:
 
 
 def _new_nodes(case: Standing, counts: Callable[[Job], bool]) -> float:
-    """Return the number of nodes of a job that the jobs counted by a limit do not have already.
+    """Return the number of a job's nodes that no job under the same limit uses yet, as Slurm counts a node once.
 
-    Slurm counts a node once. If the choice is unknown, the job is assumed to fill their nodes first, as in Slurm.
+    If its nodes are unknown, the job is assumed to fill nodes of those jobs first, as in Slurm.
     """
     theirs = {name for job, _ in case.counted(counts).jobs for name in job.nodes}
     if case.given.nodes:
@@ -328,7 +328,7 @@ def _size_minutes(case: Standing, prefix: str, bounds: Amounts, whose: str) -> _
 
 
 def _times(case: Standing, amount: float) -> float:
-    """Return an amount times the minutes of the job's limit, by UsageFactor where the QOS says so (UsageFactorSafe)."""
+    """Return an amount times the minutes of the job's time limit, times UsageFactor if UsageFactorSafe is set."""
     minutes = case.minutes if case.minutes is not None else 2**32 - 1
     own = next((one for one in case.qos if one.name == case.qos_name), None)
     return amount * minutes * (own.usage_factor if own is not None and own.has("UsageFactorSafe") else 1.0)
@@ -344,7 +344,7 @@ def _running_minutes(
     whose: str,
     tail: str = "",
 ) -> _Found:
-    """Test minutes of running jobs until their limits: GrpTRESRunMins, MaxTRESRunMinsPU, MaxTRESRunMinsPA."""
+    """Check the minutes that running jobs may still use: GrpTRESRunMins, MaxTRESRunMinsPU, MaxTRESRunMinsPA."""
     found: _Found = []
     for name in _ordered(bounds):
         asked, given = _sized(case, name)
@@ -364,7 +364,7 @@ def _running_minutes(
 
 
 def _history(case: Standing, level: Level, use: Use) -> _Found:
-    """Test minutes of all past usage: GrpTRESMins."""
+    """Check the minutes of all past usage: GrpTRESMins."""
     found: _Found = []
     for name in _ordered(level.bounds.group_tres_minutes):
         bound, used = level.bounds.group_tres_minutes[name], use.tres_minutes.get(name, 0)

@@ -1,4 +1,4 @@
-"""Which nodes a job gets where whole nodes are given out by select/linear."""
+"""Which nodes a job gets under select/linear, which allocates whole nodes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def by_runs(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose from the runs of neighbours of any weight, the tightest fit first (select_linear.c, _job_test).
+    """Choose from runs of consecutive nodes of any weight, the tightest fit first (select_linear.c, _job_test).
 
-    Of nodes with different numbers of CPUs, those with most come first, and of these the last ones (seen on 24.11 and
-    26.05). The first `count` of `work.places` are the nodes that can give something; each gives all of it.
+    If nodes differ in CPUs, those with the most come first, and among these the last (seen on 24.11 and 26.05). The
+    first `count` of `work.places` are the nodes that can contribute; each contributes all of its CPUs.
     """
     given[:] = 0
     cpus, most = need[CPUS], need[MOST]
@@ -49,7 +49,7 @@ def by_runs(
                     given[node] = has
                     cpus, nodes, most = cpus - has, nodes - 1, most - 1
         return bool(cpus <= 0 and nodes - extra <= 0)
-    bounds, runs, previous = work.bounds, 0, -2  # of a run: first, last, what it has, how many nodes, first required
+    bounds, runs, previous = work.bounds, 0, -2  # a run: first, last, CPUs, number of nodes, first required node
     for at in range(count):
         node = work.places[at]
         if previous != node - 1:

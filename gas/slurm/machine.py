@@ -1,4 +1,4 @@
-"""The machine for the search of a job, and the allocated resources: plain arrays by node."""
+"""The resources of the machine, and what is allocated of them: plain arrays by node."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 __all__ = ["BOUNDLESS", "OFF", "Machine", "Tree", "Use", "idle_of", "powered_on"]
 
 BOUNDLESS = 1 << 40
-"""A number of nodes or MB that means no limit."""
+"""A number of nodes, or of MB, that means no limit."""
 
 
 OFF = 1 << 33
-"""What a powered-down node weighs more than others, which come before it whatever their weight (below 2**32).
+"""Added to the weight of a powered-down node, so that it comes after all others (their weights are below 2**32).
 
-Only the main scheduler starts jobs on such nodes: the backfill scheduler uses them neither now nor in its plans. Seen
-on 22.05, 24.11 and 26.05.
+Only the main scheduler starts jobs on such nodes; the backfill scheduler never uses or plans them (seen on 22.05, 24.11
+and 26.05).
 """
 
 
@@ -29,13 +29,13 @@ class Tree(NamedTuple):
     leaf
         By node, the switch that it is on; -1 if it is on none.
     parent, level
-        By switch, the one above it (-1: none) and how many are below it at most.
+        By switch, the one above it (-1: none), and the number of levels below it.
     apart
         Number of links between two switches; `BOUNDLESS` if they are not connected.
     members, first
-        The nodes leaf by leaf; where those of each switch begin there, with one more place for the end.
+        The nodes leaf by leaf; and the index of each switch's first node there, with one more entry for the end.
     by_cpus
-        Whether CPUs count too where a switch is large enough.
+        Whether a switch must also have enough CPUs, not only nodes.
     """
 
     leaf: NDArray[np.int64]
@@ -55,7 +55,7 @@ class Machine(NamedTuple):
     cpus, memory
         CPUs; MB.
     gres
-        Generic resources: a column for each name in all, and one for each of its types; one at least.
+        Generic resources: a column for each name, and one for each of its types; at least one column.
     weight
         Nodes of low weight are allocated first; powered-down nodes have `OFF` more.
     core
@@ -63,10 +63,10 @@ class Machine(NamedTuple):
     gpu
         The columns of generic resources that are GPUs.
     type_of
-        For each column of generic resources that is a type, the column of all types; -1 for the others.
+        For the column of a type, the column of its name; -1 for the others.
     near
-        By how much the weights of nodes were lowered for the last job with GPUs that was tested on them, where that
-        stays for the jobs behind it; it is changed. Empty where weights are set for each test.
+        By how much each node's weight is lowered by the last test for a job with GPUs, if that outlasts the test; tests
+        change it. Empty if each test sets weights anew.
     tree
         Its switches.
     """
@@ -84,7 +84,7 @@ class Machine(NamedTuple):
 
 
 def powered_on(machine: Machine) -> NDArray[np.bool_]:
-    """Return which nodes are on, and so may be in plans of the backfill scheduler (`OFF`)."""
+    """Return which nodes are powered on, so that the backfill scheduler may plan them (`OFF`)."""
     return machine.weight < OFF
 
 
@@ -100,5 +100,5 @@ class Use(NamedTuple):
 
 
 def idle_of(use: Use) -> Use:
-    """Return the use of the same machine without any job."""
+    """Return the allocations of the same machine without jobs."""
     return Use(*(np.zeros_like(one) for one in use))

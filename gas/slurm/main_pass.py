@@ -1,8 +1,8 @@
 """One pass of the main scheduler, which starts jobs now (job_scheduler.c, _schedule).
 
-It only starts jobs, in the order of the queue. A job that finds no nodes closes its partition: later jobs of this
-partition are not tried in this pass, and no job of another partition gets its nodes. Only the backfill scheduler starts
-jobs out of turn. The main scheduler does not preempt jobs, and never starts components of heterogeneous jobs.
+It starts jobs in the order of the queue, and plans none. A job that finds no nodes closes its partition: later jobs of
+this partition are not tried in this pass, and no job of another partition gets its nodes. Only the backfill scheduler
+starts jobs out of turn. The main scheduler does not preempt, and never starts components of heterogeneous jobs.
 """
 
 from __future__ import annotations
@@ -28,19 +28,23 @@ __all__ = ["run_pass"]
 (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE, HELD) = range(10)
 """The outcome of a record.
 
-BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is closed by one before it (Priority);
-NO_LICENCES: there are not enough now; RESERVED: a reservation is in its way; TOO_DEEP: the pass ended before it;
-ELSEWHERE: its job started in another partition; NOT_THERE: the nodes that are left would not do if they were idle
-(ReqNodeNotAvail): it closes nothing, so that others start in its partition before it, unless another job has one of
-these whole or leaves it (node_scheduler.c, _pick_best_nodes; seen on 22.05, 24.11 and 26.05). HELD: a limit of amounts
-holds it, whether its nodes are busy or not, and it closes nothing (select_nodes replaces its error by that of the
-limit; seen on 22.05, 24.11 and 26.05).
+- BUSY: its nodes are busy (Slurm's reason is Resources).
+- BEHIND: an earlier job has closed its partition (Priority).
+- NO_LICENCES: too few licences are free.
+- RESERVED: a reservation is in its way.
+- TOO_DEEP: the pass ended before it.
+- ELSEWHERE: its job started in another partition.
+- NOT_THERE: the remaining nodes would not do even if they were idle (ReqNodeNotAvail). It closes nothing, so later jobs
+  may start in its partition before it, unless a job holds one of these nodes exclusively, or is completing on one
+  (node_scheduler.c, _pick_best_nodes; seen on 22.05, 24.11 and 26.05).
+- HELD: a limit on resources holds it, whether its nodes are busy or not. It closes nothing: select_nodes returns the
+  error of the limit instead (seen on 22.05, 24.11 and 26.05).
 """
 
 
 @lean_kernel
 def _held(nodes: Words, need: NDArray[np.int64], leaving: NDArray[np.bool_], use: Use) -> bool:
-    """Return whether one of some nodes is not available to a job at all now (node_scheduler.c, nodes_busy)."""
+    """Return whether one of these nodes is not available to a job at all now (node_scheduler.c, nodes_busy)."""
     for node in range(len(leaving)):
         taken = leaving[node] or use.whole[node] > 0 or (need[WHOLE] and use.jobs[node] > 0)
         if taken and (nodes[node >> 6] & BITS[node & 63]) != 0:
@@ -76,34 +80,33 @@ def run_pass(
     room: Room,
     plans: Plans,
 ) -> int:
-    """Start jobs, from place `first` of the order on; return the place to continue with (the number of places if done).
+    """Start jobs from index `first` of the order on; return the index to continue at (the length if done).
 
-    What probes would do is only written down. What runs, licences and the plans are changed; outcomes stand in the
-    plans' state.
+    Updates the running jobs, licences and plans; `plans.state` has the outcomes. Probes only get an outcome and a plan.
 
     Parameters
     ----------
     order
         The records in the order in which they are tried.
     limited
-        By record: 1 if a limit keeps it from starting and closes its partition (assoc_limit_stop); 2 if a limit does
-        that is tested only when nodes have been looked for (acct_policy_job_runnable_post_select); 3 if it does so only
-        where its nodes are busy. Such a limit is tested there too, and a job that it holds closes nothing.
+        By record: 1 if a limit keeps it from starting and closes its partition (assoc_limit_stop); 2 if the limit is
+        checked only after node selection (acct_policy_job_runnable_post_select); 3 if that limit holds it only when its
+        nodes are busy. With 2 and 3, a job that the limit holds closes nothing.
     whole
         By partition: its nodes.
     idle
-        What is in use without any job.
+        The allocations on a machine without jobs.
     leaving
         Nodes on which no job can start now.
     depth, partition_depth
-        How many records are tried at the most, in all and of a partition; 0 means no limit.
+        Most records that are tried, in all and per partition; 0 means no limit.
     singly
-        Return after each start, so that limits are looked at again.
+        Return after each start, so that limits are checked again.
     room
-        What it works in.
+        Working memory.
     available, closed, tried
-        What is left of the pass so far: nodes; closed partitions and after these closed reservations; how many records
-        were tried of each partition, and at the end in all. All nodes, False and 0 to begin with.
+        The progress of the pass: nodes that are left; closed partitions, followed by closed reservations; records tried
+        in each partition, followed by their total. Initially all nodes, False and 0.
     """
     now, size, partitions = parameters.now, len(machine.cpus), len(whole)
     given, capacity, there, required = room.trial, room.present, room.there, room.required
@@ -114,7 +117,7 @@ def run_pass(
             continue
         partition, own, need, gres = records.partition[at], records.reservation[at], records.need[at], records.gres[at]
         if (depth > 0 and tried[partitions] > depth) or (partition_depth > 0 and tried[partition] >= partition_depth):
-            if plans.state[at] != STARTED:  # an array goes on behind its first tasks
+            if plans.state[at] != STARTED:  # the first tasks of an array may have started
                 plans.state[at] = TOO_DEEP
             continue
         tried[partition] += 1
@@ -132,7 +135,7 @@ def run_pass(
             outcome, overlapped = BUSY, False
             put(some, whole[partition])
             keep(some, available)
-            few = count(some) < need[LEAST]  # looked at before licences and required nodes are
+            few = count(some) < need[LEAST]  # checked before licences and required nodes
             if not few and lacks_licences(at, now, records, closures, licences):
                 if begun == 0:
                     plans.state[at] = NO_LICENCES
@@ -206,7 +209,7 @@ def run_pass(
                 if singly or records.array[at] < 0:
                     break
                 continue
-            if outcome == NOT_THERE and own < 0 and overlapped:  # not even on idle ones (_pick_best_nodes)
+            if outcome == NOT_THERE and own < 0 and overlapped:  # not even on idle nodes (_pick_best_nodes)
                 outcome = RESERVED
             if begun == 0:
                 plans.state[at] = outcome

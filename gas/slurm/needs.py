@@ -1,4 +1,4 @@
-"""What a job asks of a partition, as the arrays that are fitted on nodes."""
+"""What a job requests in a partition, as arrays (`gas.slurm.fitting`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Needs", "Resources"]
 
 
 class Resources:
-    """Generic resources by column: of each name all, and each type of it."""
+    """Generic resources by column: one for each name, and one for each of its types."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.columns: dict[tuple[str, str], int] = {}
@@ -35,7 +35,7 @@ class Resources:
         return max(len(self.columns), 1)
 
     def type_of(self) -> NDArray[np.int64]:
-        """Return for each column of a type the column of all types of its name, and -1 for the others."""
+        """Return for the column of each type the column of its name, and -1 for the others."""
         found = [self.columns[name, ""] if type_ else -1 for name, type_ in self.columns]
         return np.array(found or [-1], np.int64)
 
@@ -58,14 +58,14 @@ class Resources:
 
 
 class Needs:
-    """What jobs of one cluster ask for.
+    """What the jobs of one cluster request.
 
     Parameters
     ----------
     with_memory
-        Whether memory is given out.
+        Whether memory is a consumable resource.
     limited
-        Partitions whose jobs have only some CPUs of a node, by name, with their numbers.
+        Numbers of the partitions with MaxCPUsPerNode, by name.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Needs:
         self.with_memory = with_memory
 
     def write(self, job: Job, partition: Partition, row: NDArray[np.int64], gres: NDArray[np.int64]) -> None:
-        """Write what a job asks of a partition."""
+        """Write what a job requests in a partition."""
         per_task = max(job.cpus_per_task, 1)
         per_node = job.tasks_per_node or 0
         tasks = job.tasks_asked or 0
@@ -96,17 +96,17 @@ class Needs:
         gpus = sum(one.count for one in job.gres_per_job if one.name == "gpu")
         if each and gpus and len(job.gres_per_job) == 1 and not of_task and not of_node:
             if max(job.cpus, tasks * per_task) <= gpus * max(each, per_task):
-                # as tasks with one GPU each: however many tasks it has, its GPUs may be on several nodes (seen on
-                # 22.05, 24.11 and 26.05: --gpus=8 --cpus-per-gpu=2 on two nodes of 8 CPUs)
+                # like tasks with one GPU each, as its GPUs may be on more nodes than it has tasks (seen on 22.05,
+                # 24.11 and 26.05: --gpus=8 --cpus-per-gpu=2 on two nodes of 8 CPUs)
                 per_task, tasks, of_job = max(per_task, each), gpus, (replace(job.gres_per_job[0], count=1),)
             of_node = gpus
         if not (of_task or of_node or gpus) and (job.cpus_per_node or 0) > per_task * max(per_node, 1):
             row[fitting.NODE_CPUS] = job.cpus_per_node or 0
         if self.rules.cpus_of_gpus and each * of_node and not per_node and not of_job:
             row[fitting.BOUND] = max(each * of_node, tasks * per_task if most == 1 else 0)
-        by_gpus = bool(each and of_task)  # raises CPUs of a task as shown, but on 22.05 not those of the job
+        by_gpus = bool(each and of_task)  # raises the published CPUs per task, but on 22.05 not those of the job
         if job.id and job.cpus < tasks * max(job.cpus_per_task, 1) and not (per_node or by_gpus):
-            tasks = 0  # it asked for none: what is shown is the least number of nodes; each gives the CPUs of one task
+            tasks = 0  # none requested: NumTasks is the least number of nodes; each gives the CPUs of one task
         alone = len(job.gres_per_job) == 1 and not (of_task or of_node or of_job or per_node)
         row[fitting.BY_GPUS] = self.rules.tasks_by_gpus and alone and gpus == tasks
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
@@ -132,22 +132,22 @@ class Needs:
         clear = self.resources.put(gres[fitting.OF_NODE], (*job.gres_per_node, *job.gres_per_socket))
         clear &= self.resources.put(gres[fitting.OF_TASK], of_job or job.gres_per_task)
         clear &= self.resources.put(gres[fitting.OF_JOB], () if of_job else job.gres_per_job)
-        if not clear:  # there is none of it: more than any node has
+        if not clear:  # a resource that does not exist: request more than any node has
             gres[fitting.OF_NODE, 0] = BOUNDLESS
         row[fitting.HAS_GRES] = bool(gres.any())
         self._need_memory(job, partition, row, per_task)
         on_node = job.cpus_per_node or per_task * max(per_node, 1)
         row[fitting.NODE_MEMORY] = max(row[fitting.MEMORY], row[fitting.CPU_MEMORY] * on_node)
-        if not self.with_memory:  # nodes must have it, and jobs may share it (seen on 22.05, 24.11 and 26.05)
+        if not self.with_memory:  # nodes must have it, but jobs may share it (seen on 22.05, 24.11 and 26.05)
             row[fitting.TASK_MEMORY] = row[fitting.CPU_MEMORY] = 0
         row[fitting.CORE_MEMORY] = row[fitting.CPU_MEMORY] if in_cores else 0
-        # before, the rest counts unless CPUs are as many as there is memory for, or as GPUs want (seen on 22.05)
+        # before `whole_tasks`, leftover CPUs count unless memory or GPUs determine the CPUs (seen on 22.05)
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
         row[fitting.MULTIPLES] = self.rules.whole_tasks or bool(job.cpus_per_gpu) or per_cpu
         row[fitting.MULTIPLES] &= row[fitting.ORDER] != fitting.LINEAR
 
     def _order(self, partition: Partition, selection: frozenset[str], *, serial: bool, contiguous: bool) -> int:
-        """Return the order in which nodes of equal weight are allocated; `serial`: to a job of one CPU."""
+        """Return the order in which nodes of equal weight are allocated; `serial` means a job of one CPU."""
         if partition.least_loaded or "CR_LLN" in selection:
             return fitting.LAST_COUNTED if self.rules.last_counted else fitting.LEAST_LOADED
         if serial and "pack_serial_at_end" in self.cluster.scheduling.parameters:
@@ -157,9 +157,9 @@ class Needs:
         return fitting.TIGHTEST if contiguous or self.cluster.switches is None else fitting.BY_SWITCHES
 
     def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:
-        """Return the least number of nodes that a job must have, the number that it wants, and the most.
+        """Return the least number of nodes that a job needs, the number that it wants, and the most.
 
-        Of ``-N 2-6`` all releases show ``NumNodes=6-6 NumTasks=2``, and of ``-n 3`` 26.05 shows ``NumNodes=1-3``; of
+        For ``-N 2-6`` all releases show ``NumNodes=6-6 NumTasks=2``; for ``-n 3`` 26.05 shows ``NumNodes=1-3``, and for
         ``-n 5 -N 4-8`` it shows ``NumNodes=5-5``, which is what the job gets.
         """
         least, tasks, per_node = job.least_nodes, job.tasks_asked or 0, job.tasks_per_node or 0
@@ -173,7 +173,7 @@ class Needs:
             most = BOUNDLESS
         wanted = 0 if most == BOUNDLESS else most
         if per_node and tasks:
-            if not self.rules.own_tasks and most != BOUNDLESS:  # on no more nodes than tasks (seen on 22.05)
+            if not self.rules.own_tasks and most != BOUNDLESS:  # no more nodes than tasks (seen on 22.05)
                 most = wanted = min(most, max(tasks, least))
             least = max(least, -(-tasks // per_node))
             if self.rules.all_tasks and most == BOUNDLESS and job.least_nodes <= 1:
@@ -187,11 +187,11 @@ class Needs:
         return least, max(least, wanted), most
 
     def _filled(self, job: Job, partition: Partition) -> int | None:
-        """Return the number of nodes that a job shows as its most on 24.11 if it was held: those that its CPUs fill.
+        """Return the maximum of nodes that 24.11 shows for a job that has been held: the number that its CPUs fill.
 
-        Seen: of -n 11 on nodes of 4 CPUs it is NumNodes=3-3, held or released, and seven nodes are taken all the same;
-        never held, it shows NumNodes=3. So does -N 1-3 -n 11, which hardly anybody asks for; a job of one node may as
-        well be one of -N 1. Neither 22.05 nor 26.05 show that.
+        It does not bind: on nodes of 4 CPUs, -n 11 shows NumNodes=3 if never held, NumNodes=3-3 once it has been held,
+        and may get seven nodes. -N 1-3 -n 11 looks the same, but is rare; a job of one node may well be -N 1. 22.05 and
+        26.05 do not show this maximum.
         """
         if not self.rules.own_tasks or self.rules.all_tasks:
             return None
@@ -199,9 +199,9 @@ class Needs:
         return -(-job.cpus * len(nodes) // max(sum(node.cpus for node in nodes), 1))
 
     def _is_default(self, job: Job, partition: Partition, node: int, gpu: int) -> bool:
-        """Return whether the memory of a job is the default for its GPUs: it counts as that, or as all of a node.
+        """Return whether a job's memory per node is the default for its GPUs: that amount, or all of the first node.
 
-        Seen: on 26.05 what is asked for counts as so much for each GPU, on 24.11 as all of the first node.
+        Seen: 26.05 shows the former, 24.11 the latter.
         """
         nodes = max(job.least_nodes, 1)
         gpus = sum(one.count for one in job.gres_per_job if one.name == "gpu")
@@ -225,7 +225,7 @@ class Needs:
             per_node = sum(one.count for one in job.gres_per_node if one.name == "gpu")
             of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
             of_job = sum(one.count for one in job.gres_per_job if one.name == "gpu")
-            if of_job and not per_node and not of_task:  # which task has how many is not known before
+            if of_job and not per_node and not of_task:  # the GPUs of each task are not known in advance
                 of_task = 1
             row[fitting.MEMORY], row[fitting.TASK_MEMORY] = gpu * per_node, gpu * of_task
         elif node is not None:

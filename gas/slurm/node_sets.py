@@ -1,4 +1,4 @@
-"""Sets of nodes as words of 64 bits: kernels that intersect sets of thousands of nodes in tens of nanoseconds."""
+"""Sets of nodes as 64-bit words: kernels that intersect sets of thousands of nodes in tens of nanoseconds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def words_of(sets: NDArray[np.bool_]) -> Words:
 
 @lean_kernel
 def unpacked(words: Words, found: NDArray[np.bool_]) -> None:
-    """Write for each node whether it is in a set."""
+    """Write into `found` whether each node is in a set."""
     for node in range(len(found)):
         found[node] = (words[node >> 6] & BITS[node & 63]) != 0
 
@@ -110,7 +110,7 @@ def remove(words: Words, others: Words) -> None:
 
 @lean_kernel
 def meets(words: Words, others: Words) -> bool:
-    """Return whether two sets have a common node."""
+    """Return whether two sets have a node in common."""
     for at in range(len(words)):  # noqa: SIM110  a generator is not compiled
         if words[at] & others[at] != 0:
             return True
@@ -128,7 +128,7 @@ def has_outside(words: Words, others: Words) -> bool:
 
 @lean_kernel
 def appears(nodes: Words, then: Words, offered: Words, now: Words) -> bool:
-    """Return whether of some nodes one is free then that is not both offered and free now."""
+    """Return whether one of these nodes is free then, but is not both offered and free now."""
     for at in range(len(nodes)):  # noqa: SIM110
         if nodes[at] & then[at] & ~(offered[at] & now[at]) != 0:
             return True

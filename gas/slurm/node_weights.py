@@ -1,9 +1,9 @@
-"""Weights of nodes that a job with GPUs changes for later jobs: until Slurm 23.02 they outlast a test (job_test.c).
+"""Node weights that a job with GPUs changes for later jobs: until Slurm 23.02 they outlast a test (job_test.c).
 
-A cycle therefore begins with what the last attempt to start a job left. That of a new job is its own: its submission
-sets the weights of its partition's nodes anew, and looks whether it could run if they were idle (job_mgr.c,
-job_allocate; node_scheduler.c, _sync_node_weight and _pick_best_nodes). So plans that are published before it are not
-those that are made with it.
+A cycle therefore begins with the weights that the last attempt to start a job left. For a new job, that is its own
+submission, which resets the weights of its partition's nodes and tests whether it could run if they were idle
+(job_mgr.c, job_allocate; node_scheduler.c, _sync_node_weight and _pick_best_nodes). So plans may change when it is
+submitted.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gas.slurm.versions import Rules
 __all__ = ["alike_at_submission", "set_weights", "weights_stay", "weights_unknown"]
 
 MOST = 200_000
-"""Largest product of nodes and waiting jobs for which all plans are computed again for each requested size."""
+"""Largest product of nodes and waiting jobs for which all plans are recomputed for each requested size."""
 
 
 def weights_stay(cluster: Cluster, probes: Sequence[Job]) -> bool:
-    """Return whether plans must be computed again for jobs, as they depend on the weights after their submission.
+    """Return whether plans must be recomputed for jobs, as they depend on the weights after their submission.
 
-    At a very large site that takes too long, and published plans are believed (`weights_unknown`).
+    At a very large site that takes too long, so the published plans are used (`weights_unknown`).
     """
     return _depends(cluster, probes) and not _too_large(cluster)
 
@@ -48,7 +48,7 @@ def _too_large(cluster: Cluster) -> bool:
 
 
 def alike_at_submission(job: Job) -> Hashable:
-    """Return a key that is equal for jobs whose submission leaves the same weights."""
+    """Return a key that is equal for jobs whose submissions leave the same weights."""
     if not _asks(job):
         return job.partitions
     return (
@@ -64,8 +64,8 @@ def set_weights(state: State, *, submitted: bool = False) -> None:
     Parameters
     ----------
     submitted
-        As the submission of the job that is asked for leaves them; else as a pass of the main scheduler does, which
-        tries the first job of each partition.
+        As the submission of the requested job leaves them; else as a pass of the main scheduler does, which tries the
+        first job of each partition.
     """
     rows, machine, seen = state.rows, state.machine, set[int]()
     if not len(machine.near) or not rows.gres.any():

@@ -1,8 +1,8 @@
-"""Estimates of a new job's priority from those of waiting jobs, if weights are not published.
+"""Estimates a new job's priority from those of waiting jobs, if weights are not published.
 
-Slurm's multifactor priority is a weighted sum of factors (priority_multifactor.c). Each waiting job publishes the sum,
-and most factors are known, so enough jobs determine the weights: by least squares, trusted only if more jobs agree than
-there are unknowns. A new job with factors that none of them has stays unknown.
+Slurm's multifactor priority is a weighted sum of factors (priority_multifactor.c). Each waiting job publishes its sum,
+and most factors are known, so enough jobs determine the weights by least squares; the fit is trusted only if more jobs
+agree than there are unknowns. If none of them has a factor of the new job, its priority stays unknown.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ AGREE = 0.8
 """The share of the jobs that must agree; others may have priorities set by administrators."""
 
 FEWEST = 3
-"""Number of jobs that must all have the same priority before a new one is assumed to have it too."""
+"""Number of jobs that must all have the same priority for a new one to be assumed to have it too."""
 
 SHARES = 3
-"""Number of users that must have the same share before another one is assumed to have it too."""
+"""Number of users that must have the same share for another one to be assumed to have it too."""
 
 MOMENT = 60
-"""Seconds of a job with negligible usage."""
+"""Run time up to which a job's usage is negligible, in seconds."""
 
 _DAY = 86_400
 _AGES = (7 * _DAY, 1 * _DAY, 14 * _DAY, 30 * _DAY, 3 * _DAY)
@@ -57,12 +57,12 @@ class Observed:
     value
         Its priority; None if waiting jobs do not determine it.
     comes_last
-        Priority is the order of submission.
+        Whether the job comes last, as priority is the order of submission.
     jobs
         Number of jobs that agree.
     share
-        The assumption on the user's fair share, if it is not published: ``same`` as that of all others, who have equal
-        shares, or ``above`` that of the account's users with jobs, as the user has none; else empty.
+        The assumption about the user's unpublished fair share: the ``same`` as all others, who have equal shares, or
+        ``above`` the account's users with jobs, as the user has none; else empty.
     """
 
     value: int | None = None
@@ -77,7 +77,7 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
     if not there:
         return Observed()
     values = np.array([one.priority for one, _ in there], np.float64)
-    alike = len(there) >= FEWEST and bool(np.all(values == values[0]))  # so that they start by submission, too
+    alike = len(there) >= FEWEST and bool(np.all(values == values[0]))  # then they start in order of submission
     if values.min() > BASIC:
         value = counted_down(cluster, job)
         return Observed(value, comes_last=value is None, jobs=len(there))
@@ -102,8 +102,8 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
 def counted_down(cluster: Cluster, job: Job) -> int | None:
     """Return the basic priority of a new job; None if it comes last in the queue.
 
-    It is one less than that of the job before, and each is reduced by its own nice: so niced jobs come behind new ones
-    (priority_basic.c; seen on 22.05, 24.11 and 26.05). Jobs whose priority an administrator set do not count.
+    Each job's is one less than its predecessor's, and less its own nice value, so new jobs overtake niced ones
+    (priority_basic.c; seen on 22.05, 24.11 and 26.05). Jobs whose priority an administrator has set do not count.
     """
     without_nice = [one.priority + one.nice for one in cluster.jobs if one.priority + one.nice > BASIC]
     value = min(without_nice, default=0) - 1 - job.nice
@@ -114,7 +114,7 @@ def counted_down(cluster: Cluster, job: Job) -> int | None:
 def _above(
     cluster: Cluster, there: list[tuple[Job, Partition]], values: NDArray[np.float64], job: Job, partition: Partition
 ) -> Observed:
-    """Return the estimate with a share above those of the account's users who have jobs.
+    """Return the estimate for a user whose share is above those of the account's users with jobs.
 
     Fair Tree ranks the users of an account one after another; a user without usage precedes all others (fair_tree.c).
     """
@@ -133,19 +133,19 @@ def _above(
     if not own:
         return Observed()
     value, best = max(own)
-    if any(one.user == best and _counts(one) for one in cluster.jobs):  # else it has used nothing, either
+    if any(one.user == best and _counts(one) for one in cluster.jobs):  # else that user has no usage either
         distinct = sorted({round(value) for value in found.values()})
         value += min((later - one for one, later in pairwise(distinct)), default=2) / 2
     return Observed(max(int(value - job.nice), 1), False, jobs, "above")
 
 
 def _counts(job: Job) -> bool:
-    """Return whether a job has relevant usage: it runs, or ran for longer than a moment."""
+    """Return whether a job adds usage: it runs, or ran for longer than a moment."""
     return bool(job.nodes) and (job.state in HOLDING or (job.end or 0) - (job.start or 0) >= MOMENT)
 
 
 def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:
-    """Return waiting jobs with a priority of a partition that is shown, from all parts of the queue."""
+    """Return waiting jobs with a priority and a known partition, from all parts of the queue."""
     key = "jobs whose priority is shown"
     known = cluster.worked_out.get(key)
     if isinstance(known, list):
@@ -233,7 +233,7 @@ def _models(
     of_cpus = np.array([[one.cpus] for one in rows])
     of_memory = np.array([[one.memory] for one in rows])
     waited = np.array([one.waited for one in rows])
-    waited[-1] = 0  # the new one
+    waited[-1] = 0  # the new job
     common = [np.ones((len(jobs), 1)), share, qos, places]
     ages = [np.minimum(waited, most)[:, None] / _DAY for most in _AGES]
     sizes = ([size], [relative[:, None]], [size, of_cpus, of_memory])
@@ -253,7 +253,7 @@ def _indicators(values: list[object] | list[str] | list[tuple[str, str]]) -> NDA
 
 @dataclass(frozen=True)
 class _Fit:
-    """Weights of columns that are divided by `scale`; `basis` spans the rows that agree, of the given number."""
+    """Weights of columns divided by `scale`; `basis` spans the rows that agree, whose number it has."""
 
     weights: NDArray[np.float64]
     scale: NDArray[np.float64]
@@ -270,7 +270,7 @@ def _predicted(
         return None
     table, new = table[:, shown], new[shown]
     key = ("fit of factors", table.shape, table.tobytes(), values.tobytes())
-    if key not in cluster.worked_out:  # of the same rows for each new job
+    if key not in cluster.worked_out:  # the same rows for each new job
         cluster.worked_out[key] = _fit(table, values)
     fit = cluster.worked_out[key]
     if not isinstance(fit, _Fit):
@@ -290,11 +290,11 @@ def _fit(table: NDArray[np.float64], values: NDArray[np.float64]) -> _Fit | None
     while True:
         weights, _, rank, _ = np.linalg.lstsq(table[kept], values[kept], rcond=1e-9)
         missed = np.abs(table @ weights - values)
-        if rank >= kept.sum():  # nothing is left over to check it by
+        if rank >= kept.sum():  # no rows are left to check the fit
             return None
         if missed[kept].max() <= EXACT:
             break
-        most = max(len(table) // 50, 1)  # the rows with the largest errors are left out, few at a time
+        most = max(len(table) // 50, 1)  # drop the rows with the largest errors, a few at a time
         worst = np.argsort(np.where(kept, missed, -1.0))[-most:]
         kept[worst] = False
         if kept.sum() < AGREE * len(table):

@@ -1,7 +1,7 @@
-"""Estimates how many jobs Slurm plans in a cycle from the plans of waiting jobs, if the setting is not published.
+"""Infers how many jobs Slurm plans in a cycle from the plans of waiting jobs, if the setting is not published.
 
-Plans end where the depth of the backfill scheduler does (slurm.conf(5), bf_max_job_test, bf_max_job_user and
-bf_max_job_part): after so many jobs of the queue, or after as many of each user, or of each partition.
+A cycle stops planning after a number of jobs in all, per user or per partition (slurm.conf(5), bf_max_job_test,
+bf_max_job_user and bf_max_job_part).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def observed_depth(cluster: Cluster, tested: int | None = None) -> tuple[str, in
     Parameters
     ----------
     tested
-        Number of jobs that the last cycle tested if it ended because of this number, if published.
+        Number of jobs that the last cycle tested, if it stopped at this depth and this is published.
     """
     records = [one for one in queue(cluster) if _was_tested(cluster, one)]
     with_plan = [at for at, one in enumerate(records) if one.job.start is not None]
     if len(records) - len(with_plan) < FEWEST or not with_plan:
         return None
-    if len({one.job.id for one in records}) < len(records):  # jobs of several partitions have one plan that is shown
+    if len({one.job.id for one in records}) < len(records):  # a job in several partitions shows only one plan
         return None
     if with_plan[-1] == len(with_plan) - 1:
         if tested is not None:
@@ -46,7 +46,7 @@ def observed_depth(cluster: Cluster, tested: int | None = None) -> tuple[str, in
 
 
 def _first_of_each(records: Sequence[Record], part: Callable[[Record], str]) -> int:
-    """Return the common number of first jobs with a plan in each part, if later jobs have none; 0 if it differs."""
+    """Return how many first jobs have a plan in each part, if later ones have none; 0 if parts differ."""
     planned: Counter[str] = Counter()
     ended: set[str] = set()
     for one in records:
@@ -64,14 +64,14 @@ def _first_of_each(records: Sequence[Record], part: Callable[[Record], str]) -> 
 
 
 def _was_tested(cluster: Cluster, record: Record) -> bool:
-    """Return whether the last cycle would have planned a record: nothing blocks it, and it was submitted before."""
+    """Return whether the last cycle could have planned a record: nothing blocks it, and it was already submitted."""
     job = record.job
     since = job.eligible or job.submitted or 0
     return record.blocked is None and (cluster.planned is None or since < cluster.planned) and not job.shortest
 
 
 def _started(cluster: Cluster) -> int:
-    """Return the number of jobs that the last cycle started: they were tested, too."""
+    """Return the number of jobs that the last cycle started, as these were tested too."""
     last = cluster.planned
     if last is None:
         return 0

@@ -1,7 +1,7 @@
 """The queue of the backfill scheduler: a record for each waiting job and partition, in scheduling order.
 
-Which records there are and which of them are passed over: job_scheduler.c, build_job_queue and job_limits_check;
-job_mgr.c, job_independent. Their order: job_scheduler.c, sort_job_queue2.
+For which records there are and which are skipped, see job_scheduler.c, build_job_queue and job_limits_check, and
+job_mgr.c, job_independent; for their order, job_scheduler.c, sort_job_queue2.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HOLDING = frozenset(
 """States in which a job has nodes."""
 
 NO_LIMIT = 365 * 24 * 3600
-"""The planned time of a job without a time limit: a year."""
+"""The planned run time of a job without a time limit, in seconds: a year."""
 
 LAST = 1 << 62
 
@@ -57,22 +57,21 @@ _REASONS = {
     "ReservationDeleted": Blocked.RESERVATION, "JobArrayTaskLimit": Blocked.TASKS,
 }  # fmt: skip
 _LIMITS = ("Assoc", "QOS", "MaxCpuPer", "MaxNodePer", "MaxWall", "MaxMemPer", "MaxTRESPer")
-"""The beginnings of reasons that name a limit of an account, a user or a quality of service."""
+"""How reasons begin that name a limit of an account, user or QOS."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A waiting job in one of its partitions, and in one of the magnetic reservations that are open to it, or in none.
+    """A waiting job in one of its partitions, and possibly in a magnetic reservation.
 
     Attributes
     ----------
     blocked, why
         Why it is skipped, as a category and in words; None if it is considered.
     release
-        Epoch second at which the limit that blocks it may let it start, or there are enough licences; None if that is
-        not known.
+        Epoch second at which the limit that blocks it may release it, or enough licences are free; None if unknown.
     probe
-        Its place among the probes, None of a job that is in the queue.
+        Its index among the probes; None for a job in the queue.
     """
 
     job: Job
@@ -84,11 +83,11 @@ class Record:
 
 
 Limits = Callable[[Job, Partition], Verdict | None]
-"""What says what the limits of accounts and QOS say to a job in a partition; None if nothing is known."""
+"""Applies the limits of accounts and QOS to a job in a partition; returns None if nothing is known."""
 
 
 def limit_of(job: Job, partition: Partition) -> int:
-    """Return the planned seconds of a job in a partition: its shortest accepted time, if it states one."""
+    """Return the seconds for which a job is planned in a partition: --time-min if given, else its time limit."""
     limit = NO_LIMIT if job.time_limit is None else job.time_limit
     if partition.longest is not None:
         limit = min(limit, partition.longest)
@@ -105,7 +104,7 @@ def end_of(job: Job, now: int) -> int:
 def sort_key(record: Record) -> tuple[bool, int, int, int, int, int]:
     """Return the sort key of records: jobs of reservations, tier, priority, submission, number.
 
-    A probe with priority 0 comes last in its tier, as a new job does where priority is given by age (priority/basic).
+    A probe with priority 0 comes last in its tier, as a new job does under priority/basic.
     """
     job, partition = record.job, record.partition
     return (
@@ -131,13 +130,13 @@ def queue(
     Parameters
     ----------
     probes
-        Jobs that a user considers submitting.
+        Jobs that are not submitted yet.
     limits
-        Which limit keeps a job from starting; by default only what Slurm says why a job waits.
+        Finds the limit that keeps a job from starting; by default only Slurm's reasons count.
     believe_plans
-        A job with a published plan is considered, whatever Slurm says why it waits.
+        Whether a job with a published plan is considered regardless of Slurm's reason.
     known
-        The queue without probes, if it is known.
+        The queue without probes, if known.
     """
     partitions = {one.name: one for one in cluster.partitions}
     running, rules = running_tasks(cluster), Rules.of(cluster.version)
@@ -172,13 +171,13 @@ def queue(
 
 
 def _after_others(cluster: Cluster, job: Job) -> int | None:
-    """Return when the dependencies of a job are fulfilled, if jobs use all of their time; None if unknown.
+    """Return when the dependencies of a job are fulfilled if jobs run until their limits; None if unknown.
 
     Jobs that Slurm no longer lists have ended.
     """
 
     def times(number: int, task: int | None) -> tuple[int | None, int | None]:
-        named = [one for one in cluster.jobs if number in (one.id, one.array)]  # which task it is is not read
+        named = [one for one in cluster.jobs if number in (one.id, one.array)]  # task numbers are not read
         begins, ends = [cluster.now], [cluster.now]
         for one in named:
             begin, end = one.start, one.end
@@ -198,12 +197,11 @@ def _after_others(cluster: Cluster, job: Job) -> int | None:
 
 
 def _in_order_of_preemption(records: list[Record], preempts: Preempts) -> list[Record]:
-    """Return records in Slurm's order if a QOS may preempt others: a preemptor precedes the jobs that it may preempt.
+    """Return records in Slurm's order with preemption by QOS: a preemptor precedes the jobs that it may preempt.
 
-    By tiers, that is the order of tiers (job_scheduler.c, sort_job_queue2, preemption_enabled). With others between
-    them this is no order, so that what comes out depends on how it is sorted: by halves that are merged (qsort of the
-    C library), beginning with the order of submission. What is not looked at is not among them; of several probes each
-    is sorted without the others.
+    This comparison (job_scheduler.c, sort_job_queue2, preemption_enabled) is not transitive, so the result depends on
+    the sorting algorithm: a merge sort, the C library's qsort, from the order of submission. Slurm does not sort the
+    records that it skips; each of several probes is sorted without the others.
     """
 
     def first(one: Record, other: Record) -> bool:
@@ -246,7 +244,7 @@ def _in_order_of_preemption(records: list[Record], preempts: Preempts) -> list[R
 
 
 def _limited(cluster: Cluster, verdict: Verdict | None) -> tuple[Blocked | None, str, int | None]:
-    """Return what a verdict means for the cycle; licences, and limits with assoc_limit_stop, are looked at later."""
+    """Return what a verdict means for the cycle; licences, and limits with assoc_limit_stop, are checked later."""
     deciding = None if verdict is None else verdict.deciding
     if verdict is None or deciding is None or verdict.outcome == FREE:
         return None, "", None
@@ -268,7 +266,7 @@ def running_tasks(cluster: Cluster) -> dict[int, int]:
 
 
 def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[int, int]) -> tuple[Blocked | None, str]:
-    """Return why a job is skipped in a partition, without limits of accounts that Slurm has not reported."""
+    """Return why a job is skipped in a partition, apart from account limits that Slurm has not reported."""
     reason = job.reason.split(",")[0].strip("() ")
     if job.held and job.id:
         return Blocked.HELD, reason or "its priority is 0"
@@ -297,10 +295,10 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
 
 
 def _short_of_last(job: Job) -> bool:
-    """Return whether a job that gets more CPUs for its memory has too few on its last node, which gets as many tasks.
+    """Return whether a job that gets extra CPUs for its memory has too few on its last node, which gets fewer tasks.
 
-    Seen on 26.05, not on 24.11: with MaxMemPerCPU=400, -n 3 --ntasks-per-node=2 --mem-per-cpu=600 waits for ever, as
-    NumCPUs=6 and MinCPUsNode=2; with -n 4, or -c 2 --mem-per-cpu=300, it does not.
+    Seen on 26.05, not on 24.11: with MaxMemPerCPU=400, -n 3 --ntasks-per-node=2 --mem-per-cpu=600 stays pending
+    forever, with NumCPUs=6 and MinCPUsNode=2; -n 4, or -c 2 --mem-per-cpu=300, starts.
     """
     per_node = job.tasks_per_node or 1
     raised = job.cpus_per_node is not None and job.cpus_per_node < per_node * job.cpus_per_task

@@ -1,9 +1,8 @@
 """Jobs that the main scheduler starts at submission, although the backfill scheduler has planned their nodes.
 
-It closes the partition of a job that finds no nodes, but not if the nodes that are left to it would not do if they were
-idle. Then a job behind it in the same partition starts, whatever is planned (`gas.slurm.main_pass`); that needs
-partitions with nodes in common, or a reservation in its way. And only the main scheduler starts jobs on nodes that are
-powered down.
+It closes the partition of a job that finds no nodes, unless the remaining nodes would not do even if they were idle.
+Then a later job in the same partition may start, regardless of plans (`gas.slurm.main_pass`); this requires partitions
+that share nodes, or a reservation in the way. Also, only the main scheduler starts jobs on powered-down nodes.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ from gas.slurm.will_run import Running
 __all__ = ["out_of_turn"]
 
 NEVER = ("assoc_limit_stop", "bf_licenses")
-"""With these parameters the main scheduler starts few jobs, and they are not predicted here."""
+"""With these parameters the main scheduler starts few jobs, which Gas does not predict."""
 
 
 BEFORE_NODES = re.compile("Jobs|Submit|Wall")
-"""Limits that are tested before nodes are chosen (acct_policy.c, acct_policy_job_runnable_pre_select)."""
+"""Limits that are checked before node selection (acct_policy.c, acct_policy_job_runnable_pre_select)."""
 
 
 def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Return the probes that a pass of the main scheduler starts now, by record: places of nodes, and CPUs on each.
+    """Return the probes that a pass of the main scheduler would start now, by record: their nodes, and CPUs on each.
 
-    The state does not change.
+    The state is not changed.
     """
     rows, given = state.rows, cluster.scheduling.parameters
     waiting = rows.considered & ~rows.probe
     one_queue = len(np.unique(rows.partition[rows.considered])) < 2 and not len(state.closures.start)
-    off = not powered_on(state.machine).all()  # on such nodes only this pass starts jobs
+    off = not powered_on(state.machine).all()  # only this pass starts jobs on powered-down nodes
     if not rows.probe.any() or (not off and (not waiting.any() or one_queue)):
         return {}
     if waiting.any() and (given.get("sched_interval") == "-1" or any(one in given for one in NEVER)):
@@ -73,6 +72,6 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.in
 
 
 def _after_nodes(record: Record) -> bool:
-    """Return whether a waiting job is held by a limit that is tested only after its nodes are chosen."""
+    """Return whether a waiting job is held by a limit that is checked only after node selection."""
     held = record.blocked is Blocked.LIMIT and record.probe is None
     return held and record.why.startswith(("Assoc", "QOS", "Max")) and BEFORE_NODES.search(record.why) is None

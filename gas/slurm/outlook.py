@@ -1,4 +1,4 @@
-"""What becomes of a job that is not submitted yet, of what the passes made of its records."""
+"""The expected start of a job that is not submitted yet, from what the passes did with its records."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ __all__ = ["Outlook", "lacks", "outlook_of", "places_of"]
 
 @dataclass(frozen=True)
 class Outlook:
-    """What becomes of a job.
+    """When and where a job would start.
 
     Attributes
     ----------
     expected
-        When it is expected to start; None if it never does, or that is not known.
+        Its expected start, in epoch seconds; None if unknown, or never.
     planned
-        When Slurm will plan it for in its next cycle; None if it will have no plan at first.
+        The start that Slurm will plan in its next cycle; None if it will have no plan at first.
     nodes
-        Names of the nodes of the plan, or of those that are expected.
+        Names of its planned or expected nodes.
     partition
         The one in which it starts.
     why, words
-        Why it has no plan at first, and in whose words.
+        Why it has no plan at first: the category, and details.
     never
-        It can't start, whatever ends.
+        It can never start, whatever ends.
     cpus
-        How many CPUs of each of the nodes.
+        Its CPUs on each node.
     crowd
-        How many jobs and tasks come before it that are too many to be planned: it is then expected later than behind
-        what is planned, by as long as the CPUs of its partition need for the work of these.
+        Number of jobs and tasks ahead of it that were too many to plan. Its expected start is then later than the plans
+        imply, by the time that its partition's CPUs need for their work.
     """
 
     expected: int | None
@@ -62,7 +62,7 @@ class Outlook:
 def outlook_of(
     state: State, first: Plans, second: Beyond | None, turn: Mapping[int, Shares], places: Sequence[int]
 ) -> Outlook:
-    """Return what becomes of a probe, in the best of its partitions: its records stand at these places."""
+    """Return the outlook of a probe in the best of its partitions; `places` are the indices of its records."""
     best: Outlook | None = None
     later: Outlook | None = None  # when a magnetic reservation begins
     for at in places:
@@ -121,8 +121,8 @@ def _of_record(state: State, first: Plans, second: Beyond | None, at: int, recor
     ahead = (state.closures.room >= 0) & (state.closures.room < state.rows.limit[at])
     if planned is None and expected is None and ahead.any():
         words = words or "it would reach into a reservation that moves ahead with time (TIME_FLOAT)"
-    # by switches a job may fit now that is refused as one that no idle machine fits, where the top switch is too small
-    # by its CPUs (seen on 22.05: "Requested node configuration is not available")
+    # if nodes are chosen by switches, Slurm may reject a job that fits now: on an idle machine it would choose a top
+    # switch with too few CPUs (seen on 22.05: "Requested node configuration is not available")
     small = state.rows.need[at, ORDER] == BY_SWITCHES and not state.machine.tree.by_cpus
     if not never and ((planned is None and expected is None) or small):
         lacking = lacks(state, at)
@@ -134,7 +134,7 @@ def _of_record(state: State, first: Plans, second: Beyond | None, at: int, recor
 
 
 def places_of(state: State, at: int, shares: Shares) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return the names of nodes, and how many CPUs of each a record holds, in whole cores."""
+    """Return the names of a record's nodes, and the CPUs that it holds on each, in whole cores."""
     there, asked = shares[0].tolist(), shares[1].tolist()
     need = state.rows.need[at]
     cpus = (held_on(node, given, need, state.machine) for node, given in zip(there, asked, strict=True))
@@ -142,7 +142,7 @@ def places_of(state: State, at: int, shares: Shares) -> tuple[tuple[str, ...], t
 
 
 def _closed(state: State, at: int, start: int, nodes: NDArray[np.int32]) -> bool:
-    """Return whether a plan reaches into a reservation that is not open to the job; Slurm finds that when it starts."""
+    """Return whether a plan reaches into a reservation that is not open to the job; Slurm notices only at the start."""
     closures, rows = state.closures, state.rows
     return any(
         in_the_way(one, start, int(rows.limit[at]), closures)
@@ -153,7 +153,7 @@ def _closed(state: State, at: int, start: int, nodes: NDArray[np.int32]) -> bool
 
 
 def lacks(state: State, at: int) -> str:
-    """Return what keeps a record from starting on the machine without any job; nothing if nothing does."""
+    """Return what keeps a record from starting even on an idle machine; empty if nothing does."""
     rows, machine = state.rows, state.machine
     need, gres = rows.need[at], rows.gres[at]
     idle = idle_of(state.use)

@@ -1,9 +1,9 @@
-"""Nodes that running jobs of other users keep from a job: ExclusiveUser of partitions, --exclusive=user.
+"""Nodes that a job cannot get because of other users' running jobs: ExclusiveUser of partitions, --exclusive=user.
 
-A job that shares nodes only with jobs of its user gets none with a job of another, and no other user's job gets those
-that it has (node_scheduler.c, filter_by_node_owner). From 24.11 on, nodes are kept until the last job on them ends;
-before, they are kept from all starts that are tried, so that a job has no plan if too few others are left (seen on
-22.05, 24.11 and 26.05). Plans hold whole nodes anyway.
+A job that shares nodes only with its user's jobs gets no node with another user's job, and other users' jobs get none
+of its nodes (node_scheduler.c, filter_by_node_owner). From 24.11, such nodes are excluded until the last job on them
+ends; before, from all tried starts, so a job has no plan if too few other nodes are left (seen on 22.05, 24.11 and
+26.05). Plans hold whole nodes anyway.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gas.slurm.will_run import Running
 __all__ = ["ANYBODY", "any_guarded", "guarded", "kept_until", "take_out"]
 
 ANYBODY = -1
-"""What a job shares nodes with where no job is choosy: else twice the number of its user, and 1 if it is choosy."""
+"""The value if all jobs share nodes; else twice the user's number, plus 1 for a job that shares only with its user."""
 
 
 def guarded(job: Job, partition: Partition | None) -> bool:
@@ -28,13 +28,13 @@ def guarded(job: Job, partition: Partition | None) -> bool:
 
 
 def any_guarded(cluster: Cluster) -> bool:
-    """Return whether there is such a job, or a partition of such jobs."""
+    """Return whether any job, or partition, shares nodes only between jobs of one user."""
     return any(one.shared_with == "user" for some in (cluster.partitions, cluster.jobs) for one in some)
 
 
 @lean_kernel
 def kept_until(sharing: int, now: int, running: Running, until: NDArray[np.int64]) -> bool:
-    """Write by node when the last job leaves if one keeps it from a job, else 0; return whether any does."""
+    """Write by node when its last job ends if it is kept from a job, else 0; return whether any is kept."""
     found = False
     if sharing < 0:
         return found
@@ -56,7 +56,7 @@ def kept_until(sharing: int, now: int, running: Running, until: NDArray[np.int64
 
 @lean_kernel
 def take_out(until: NDArray[np.int64], start: int, nodes: Words) -> int:
-    """Remove nodes that are kept beyond a start; return when the first of them is free, -1 if there is none."""
+    """Remove nodes that are kept beyond a start; return when the first of them becomes free, -1 if there is none."""
     first = -1
     for node in range(len(until)):
         if until[node] > start and (nodes[node >> 6] & BITS[node & 63]) != 0:

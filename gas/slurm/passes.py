@@ -1,4 +1,4 @@
-"""One pass of the backfill scheduler's cycle over a state: working memory, run, and the resulting plans."""
+"""Runs one pass of the backfill scheduler's cycle over a state, and returns its plans."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 Shares = tuple[NDArray[np.int32], NDArray[np.int32]]
-"""Nodes by their places, and CPUs on each."""
+"""Indices of nodes, and CPUs on each."""
 
 MOST = 2_000
-"""Largest number of jobs and array tasks that are planned beyond those that Slurm plans."""
+"""Largest number of jobs and array tasks planned beyond Slurm's cycle."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Planned:
     published
         Whether it is the plan that Slurm publishes.
     listed
-        Whether Slurm's own cycle makes it; else it is a plan beyond this cycle.
+        Whether Slurm's own cycle makes it; else it is from the pass beyond the cycle.
     not_before
         Epoch second before which it does not start.
     """
@@ -82,7 +82,7 @@ def _room(rows: Records, array_depth: int) -> int:
 
 
 def _enter_running(state: State, table: Table) -> None:
-    """Enter the running jobs with whole nodes or licences; others are in no slot."""
+    """Enter the running jobs with whole nodes or licences into the table, as Slurm does."""
     parameters, nodes = state.parameters, len(state.names)
     kept = [(at, one) for at, one in enumerate(state.running_jobs) if one.exclusive or one.licences]
     put = fastest(enter, len(kept) ** 2 * (nodes // 64 + 1), large="how Slurm plans")
@@ -98,12 +98,12 @@ def _enter_running(state: State, table: Table) -> None:
 
 
 def run_state(state: State) -> Plans:
-    """Run the kernel on a state, of which what runs, what is in use and the licences are changed; return the plans."""
+    """Run the kernel on a state and return the plans; changes the running jobs, allocations and licences."""
     return run_pass(state).plans
 
 
 def copied(state: State) -> State:
-    """Return a copy that may be changed."""
+    """Return a copy of a state that may be changed."""
     use, running = (one.copy() for one in state.use), (one.copy() for one in state.running)
     machine = state.machine._replace(near=state.machine.near.copy())
     return replace(
@@ -114,7 +114,7 @@ def copied(state: State) -> State:
 def run_pass(state: State, most: int = 10 * MOST, known: Found | None = None) -> Pass:
     """Run the kernel on a state, which it changes.
 
-    Results of another cycle with the same queue, except for probes, are not computed again.
+    Known results of a cycle with the same queue, apart from probes, are reused.
     """
     rows, parameters = state.rows, state.parameters
     count, nodes = len(rows.job), len(state.names)
@@ -123,7 +123,7 @@ def run_pass(state: State, most: int = 10 * MOST, known: Found | None = None) ->
     room += int(np.count_nonzero(rows.probe)) + 1
     window = parameters.window // parameters.resolution * parameters.resolution
     slots = 2 * room + 2 + (2 * len(state.running_jobs) if parameters.licenses else 0)
-    # without bf_licenses the table has none, and neighbours that differ in nothing else are joined (seen on 22.05)
+    # without bf_licenses the table has no licences, so slots that differ only in these are joined (seen on 22.05)
     counted = state.all_licences if parameters.licenses else state.all_licences[:0]
     planned = powered_on(state.machine) | parameters.beyond
     table = empty_table(parameters.begin, parameters.begin + window, planned, counted, slots)
@@ -172,7 +172,7 @@ def plans_of(state: State, plans: Plans) -> list[Planned]:
 
 
 def with_published(state: State, plans: list[Planned]) -> list[Planned]:
-    """Mark the array tasks whose plans Slurm publishes: one per array."""
+    """Mark the array tasks whose plan Slurm publishes: one per array."""
     shown: dict[int, int] = {}
     for row, one in enumerate(plans):
         job, best = one.job, shown.get(one.job.id)

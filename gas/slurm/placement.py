@@ -1,4 +1,4 @@
-"""Where a record fits, regardless of plans: on idle nodes, and on nodes that it is known to get."""
+"""Where a record fits regardless of plans: on idle nodes, and on given nodes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def fit_idle(
     room: Room,
     fit: NDArray[np.bool_],
 ) -> None:
-    """Write the records that fit on the machine without any job; others are held (BadConstraints)."""
+    """Write into `fit` which records fit on an idle machine; Slurm holds the others (BadConstraints)."""
     for at in range(len(rows.job)):
         unpacked(sets[rows.required[at]], room.required)
         lone = rows.need[at, LONE_TASKS]
-        rows.need[at, LONE_TASKS] = 0  # Slurm holds no job for that: it may start where nodes are busier
+        rows.need[at, LONE_TASKS] = 0  # Slurm does not hold jobs for this: they may fit when nodes are busier
         for option in range(rows.features[at, 0], rows.features[at, 0] + rows.features[at, 1]):
             put(room.nodes, sets[rows.nodes[at]])
             keep(room.nodes, sets[options[option]])
@@ -49,9 +49,9 @@ def fit_idle(
 
 
 def cpus_on(state: State, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the CPUs of a record on each of its known nodes: at least one, and no more than it needs.
+    """Return a record's CPUs on each of its given nodes: at least one, and no more than it needs.
 
-    Other jobs may have ended a little later here than they did: where it does not fit beside them, as if it were alone.
+    In the simulation other jobs may end slightly late; if the record does not fit beside them, they are ignored.
     """
     own, gres = state.rows.need[record].copy(), state.rows.gres[record]
     given, chosen = np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)
@@ -67,7 +67,7 @@ def cpus_on(state: State, record: int, there: NDArray[np.bool_]) -> NDArray[np.i
     capable(there, own, gres, state.machine, state.use, given)
     left, nodes = int(own[CPUS]), np.flatnonzero(there).tolist()
     chosen[:] = 0
-    for at, node in enumerate(nodes):  # as many as are free on the first
+    for at, node in enumerate(nodes):  # fill the first nodes first
         chosen[node] = max(min(int(given[node]), left - (len(nodes) - at - 1)), 1)
         left -= int(chosen[node])
     return chosen

@@ -13,9 +13,9 @@ Preempts = Callable[[Job, Partition, Job], bool]
 
 
 def preempting(cluster: Cluster) -> Preempts | None:
-    """Return the configured rule of preemption; None if no job may preempt, or if it is not published.
+    """Return the configured rule of preemption; None if no job may preempt, or the rule is not published.
 
-    The time that a job runs before (PreemptExemptTime), and its treatment, are ignored: it leaves at once.
+    PreemptExemptTime and grace times are ignored: a preempted job leaves at once.
     """
     settings = cluster.settings
     if settings is None or not settings.preempts:
@@ -36,7 +36,7 @@ def preempting(cluster: Cluster) -> Preempts | None:
 
 
 def in_the_way(cluster: Cluster, job: Job, partition: Partition, nodes: Iterable[str]) -> tuple[Job, ...]:
-    """Return the running jobs on some nodes that a waiting job may preempt."""
+    """Return the running jobs on these nodes that a waiting job may preempt."""
     may, there = preempting(cluster), frozenset(nodes)
     if may is None:
         return ()

@@ -1,8 +1,8 @@
-"""The expected priority of a job, with its parts, and with those that are unknown.
+"""The expected priority of a job, its parts, and what is unknown.
 
 Multifactor priority (priority_multifactor.c; slurm.conf(5), PriorityWeight...) is a weighted sum of factors from 0 to
-1, in floating point and truncated at the end; a newly submitted job has age 0 until the next calculation. Basic
-priority is the order of submission: a new job is last.
+1, truncated to an integer at the end; a new job has age 0 until the next calculation. Basic priority is the order of
+submission: a new job is last.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Priority:
     value
         None if it cannot be calculated; unknown parts count as 0.
     later
-        Its value after the scheduler has tried the job, which rounds its CPUs.
+        Its value once the scheduler has tried the job, which rounds its CPUs up.
     parts
-        Its summands.
+        The terms of the sum.
     comes_last
-        All jobs of the same tier precede it, whatever its value.
+        All jobs of the same tier precede the job, whatever the value.
     unknown
         Unpublished values that it depends on, in words.
     observed
-        Number of waiting jobs whose priorities it was derived from; 0 if it was calculated.
+        Number of waiting jobs from whose priorities it was inferred; 0 if it was calculated.
     share
         The assumed fair share of the user, if not published (`gas.slurm.observed.Observed`).
     """
@@ -93,7 +93,7 @@ def own_priority(
 
 
 def _observed(cluster: Cluster, job: Job, partition: Partition, missing: str) -> Priority:
-    """Return the priority according to those of waiting jobs; otherwise the missing part is unknown."""
+    """Return the priority inferred from those of waiting jobs; if impossible, the missing part is unknown."""
     found = observed(cluster, job, partition)
     if found.comes_last:
         return Priority(None, comes_last=True, observed=found.jobs)
@@ -103,5 +103,5 @@ def _observed(cluster: Cluster, job: Job, partition: Partition, missing: str) ->
 
 
 def _sum(parts: list[Part], nice: int) -> int:
-    """Return the whole number of a sum: at least 1, as 0 is for held jobs (priority_p_set)."""
+    """Return the truncated sum: at least 1, as 0 means held (priority_p_set)."""
     return int(min(max(sum(part.points for part in parts) - nice, 1.0), LARGEST))

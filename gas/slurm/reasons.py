@@ -1,4 +1,4 @@
-"""Slurm's names of the limits that hold a job back, as shown by squeue (job_state_reason.c)."""
+"""Slurm's names for the limits that hold a job back, as shown by squeue (job_state_reason.c)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LIMITS = frozenset(
     {"Licenses", "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "MaxMemPerLimit", "AccountNotAllowed"}
     | {"QOSNotAllowed", "InvalidAccount", "InvalidQOS", "AccountingPolicy", "PartitionDown", "PartitionInactive"}
 )
-"""Reasons that are limits, besides those that begin with Assoc, QOS and Max."""
+"""Reasons that name limits, besides those that begin with Assoc, QOS and Max."""
 
 
 def of_limit(reason: str) -> bool:
@@ -43,9 +43,9 @@ def of_limit(reason: str) -> bool:
 
 
 def with_nodes(reason: str) -> bool:
-    """Whether a limit is on resources, which is tested after nodes are found (acct_policy_job_runnable_...).
+    """Whether a limit is on resources, and so checked after node selection (acct_policy_job_runnable_post_select).
 
-    Other limits, on jobs, walltime and permissions, are tested before.
+    Limits on jobs and walltime, and permissions, are checked before.
     """
     early = reason in LIMITS or "permitted to use this partition" in reason or "Jobs" in reason or "Wall" in reason
     return not early and reason.startswith(_BY_LIMIT)
@@ -55,5 +55,5 @@ _BY_NODES = re.compile(r"(QOS|Assoc)(Grp|Max)Node|MaxNodePer|.*PerNode")
 
 
 def by_nodes(reason: str) -> bool:
-    """Whether a limit depends on the number of nodes, which is unknown before they are chosen."""
+    """Whether a limit depends on the number of nodes, which is unknown before node selection."""
     return _BY_NODES.match(reason) is not None

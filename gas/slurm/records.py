@@ -1,4 +1,4 @@
-"""The queue as arrays: a row for each record, in the order in which they are considered."""
+"""The queue as arrays: a row for each record, in scheduling order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def records_of(
         if key not in base:
             inside = build.of_names(partition.nodes) & build.usable & ~build.of_names(job.excluded_nodes)
             base[key] = build.sets.add(inside)
-        # set 0 is empty: a node that it must have is not there
+        # set 0 is empty: one of its required nodes does not exist
         nodes[at] = base[key] if all(name in build.places for name in job.required_nodes) else 0
         first[at], options[at] = build.features(job.features)
         required[at] = build.sets.add(build.of_names(job.required_nodes)) if job.required_nodes else 0
@@ -79,7 +79,7 @@ def records_of(
                 plan[at], start[at] = build.sets.add(there), job.start
                 shown.add(job.id)
             elif not job.planned_nodes and len(job.partitions) == 1:
-                start[at] = job.start  # v0.0.38 says no nodes
+                start[at] = job.start  # v0.0.38 does not publish the nodes
     tested = np.array([not beyond and _is_tested(record) for record in records], np.bool_)
     considered = [record.blocked is None or (beyond and _comes(record)) for record in records]
     of = build.numbers
@@ -106,24 +106,24 @@ def records_of(
 
 
 def _sharing(build: Builder, records: list[Record]) -> NDArray[np.int64]:
-    """Return with whom records share nodes, where that matters (`gas.slurm.owners`)."""
+    """Return with whom records share nodes; `ANYBODY` if that does not matter (`gas.slurm.owners`)."""
     found = build.sharing([(record.job, record.partition) for record in records])
     return found if any_guarded(build.cluster) else np.where(found & 1, found, ANYBODY)
 
 
 def _unreserved(cluster: Cluster, record: Record) -> bool:
-    """Return whether nothing is reserved for a job because of its QOS (sacctmgr(1), NoReserve)."""
+    """Return whether a job's QOS lets plans reserve nothing for it (sacctmgr(1), NoReserve)."""
     own = None if cluster.accounting is None else cluster.accounting.qos.get(record.job.qos)
     return own is not None and own.has("NoReserve")
 
 
 def _comes(record: Record) -> bool:
-    """Return whether it will start by itself."""
+    """Return whether a record will start without intervention."""
     return record.blocked in (Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION) or record.probe is not None
 
 
 def _is_tested(record: Record) -> bool:
-    """Return whether a record that a limit blocks counts for the depth: its nodes are looked for, and not held.
+    """Return whether a record that a limit blocks counts for the depth: Slurm searches nodes for it, but holds none.
 
     Seen on 24.11: jobs that wait for QOSGrpCpuLimit count for bf_max_job_part.
     """

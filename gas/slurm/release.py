@@ -1,7 +1,6 @@
-"""The usage of a limit, its jobs, and when the ends of running jobs release it.
+"""The usage that counts for a limit, the jobs behind it, and when their ends release enough.
 
-Jobs that wait before the requested one take their part when they start: as soon as the limit permits, as if nodes
-were free.
+Waiting jobs ahead of the requested one are assumed to start as soon as the limit permits, as if nodes were free.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ HOLDING = ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "RESI
 
 
 AHEAD = 100
-"""Largest number of waiting jobs before one that are considered, of those that count for its limit."""
+"""Largest number of waiting jobs ahead of a job that are considered, among those that count for its limit."""
 
 
 class Waiting(NamedTuple):
@@ -43,7 +42,7 @@ class Counted:
     factors
         UsageFactor by QOS.
     ahead
-        The counting jobs that wait before the requested one, in order.
+        The waiting jobs ahead of the requested one that count for the limit, in order.
     """
 
     now: int
@@ -59,7 +58,7 @@ class Counted:
         factors: Mapping[str, float] | None = None,
         before: Job | None = None,
     ) -> Counted:
-        """Return the running jobs that count, and the counting jobs that wait before a job."""
+        """Return the running jobs that count, and the waiting ones ahead of the job `before`."""
         ahead = () if before is None else tuple(islice(_ahead(cluster, counts, before.priority), AHEAD))
         return cls(cluster.now, tuple(pair for pair in _running(cluster) if counts(pair[0])), factors or {}, ahead)
 
@@ -75,15 +74,15 @@ class Counted:
         return sum(amounts.get(resource, 0) for _, amounts in self.jobs)
 
     def when_fewer(self, by: int) -> int | None:
-        """Return when enough of them have ended, by their limits, for one more to run; None if unknown."""
+        """Return when enough of them have ended, at their time limits, for one more to run; None if unknown."""
         return self._first(by, 1.0, lambda _: 1.0)
 
     def when_less(self, resource: str, by: float, own: float) -> int | None:
-        """Return when they use enough less of a resource for a job to have `own` of it."""
+        """Return when they have released enough of a resource for a job to use `own` of it."""
         return self._first(by, own, lambda amounts: amounts.get(resource, 0))
 
     def _first(self, by: float, own: float, worth: Callable[[Mapping[str, float]], float]) -> int | None:
-        """Return the first instant at which a job fits beside those running then; the jobs ahead start first."""
+        """Return the first instant at which a job fits beside those that run then; jobs ahead of it start first."""
         ends: list[tuple[int, float]] = []
         used = 0.0
         for job, amounts in self.jobs:
@@ -111,14 +110,14 @@ class Counted:
             now = max(ends[0][0], now + 1)
 
     def remaining(self, resource: str, at: int) -> float:
-        """Return resource times minutes until their limits at an instant, with the factors of their QOS."""
+        """Return the minutes of a resource until their time limits, from an instant on, times UsageFactor."""
         return sum(
             amounts.get(resource, 0) * max((job.end or at) - max(at, self.now), 0) / 60 * self.factors.get(job.qos, 1.0)
             for job, amounts in self.jobs
         )
 
     def when_remaining(self, resource: str, most: float) -> int | None:
-        """Return the first second at which resource times minutes until their limits are at most a bound."""
+        """Return the first second at which `remaining` is at most a bound."""
         last = max((job.end or 0 for job, _ in self.jobs), default=self.now)
         if any(job.end is None for job, _ in self.jobs) or most < 0:
             return None
@@ -133,7 +132,7 @@ class Counted:
 
 
 def _running(cluster: Cluster) -> tuple[tuple[Job, Mapping[str, float]], ...]:
-    """Return all running jobs by their ends, with their allocations; computed once for each cluster."""
+    """Return all running jobs by their ends, with their allocations; cached per cluster."""
     known = cluster.worked_out.get("running")
     if not isinstance(known, tuple):
         found = (job for job in cluster.jobs if job.state in HOLDING)
@@ -143,7 +142,7 @@ def _running(cluster: Cluster) -> tuple[tuple[Job, Mapping[str, float]], ...]:
 
 
 def _ahead(cluster: Cluster, counts: Callable[[Job], bool], priority: int) -> Iterable[Waiting]:
-    """Yield the waiting jobs of a higher priority that count, each task of an array by itself; 0 is below all."""
+    """Yield the waiting jobs of at least this priority that count, each array task by itself."""
     known = cluster.worked_out.get("waiting")
     if not isinstance(known, tuple):
         found = (job for job in cluster.jobs if job.pending and not job.held and not job.dependency)
@@ -174,7 +173,7 @@ def subtree(parents: Mapping[str, str], account: str) -> Iterable[str]:
 def decayed_to(used: float, bound: float, settings: Settings, now: int) -> int | None:
     """Return when usage has decayed below a bound if nothing is added; None if it does not decay.
 
-    Slurm takes 0.693 of the half-life off linearly each second (priority_multifactor.c, decay_factor).
+    Slurm multiplies usage by 1 - 0.693 / half-life each second (priority_multifactor.c, decay_factor).
     """
     if not settings.half_life or used <= 0 or bound <= 0:
         return None

@@ -1,7 +1,7 @@
-"""Reservations: those that attract a job, and the licences that they keep from it.
+"""Reservations: those that attract a job, and the licences that others keep from it.
 
-A magnetic one makes a further record of each job that it attracts, as if the job named it; the job's other records keep
-off its nodes all the same (reservation.c, job_resv_append_magnetic).
+A magnetic reservation adds a record of each job that it attracts, as if the job named it; the job's other records still
+keep off its nodes (reservation.c, job_resv_append_magnetic).
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ def ways_of(cluster: Cluster, job: Job, partition: str) -> Iterator[Job]:
 
 
 def over(reservation: Reservation) -> int:
-    """Return when the nodes of a reservation are free for all; never for one that moves ahead with time."""
+    """Return when the nodes of a reservation become free for all; `NEVER_OVER` for a floating one (TIME_FLOAT)."""
     return NEVER_OVER if reservation.floats else reservation.end
 
 
 def holds(cluster: Cluster, name: str, now: int, until: int = 0) -> bool:
-    """Return whether a job of a reservation may start now: it has begun and lasts until `until`, or is flexible."""
+    """Return whether jobs of a reservation may start now: it is active and lasts until `until`, or is flexible."""
     own = _named(cluster, name)
     return own is not None and now < own.end and (own.flexible or (own.start <= now and until <= own.end))
 
 
 def short_of_cores(cluster: Cluster, job: Job) -> str:
-    """Return in words that the reservation of a job has too few cores for it; empty if it has enough."""
+    """Return a message if the reservation of a job has too few cores for it; else empty."""
     own = _named(cluster, job.reservation)
     if own is None or own.cores is None or own.flexible:
         return ""
@@ -59,7 +59,7 @@ def _named(cluster: Cluster, name: str) -> Reservation | None:
 
 
 def attracts(cluster: Cluster, reservation: Reservation, job: Job) -> bool:
-    """Return whether a reservation is magnetic, and certainly open to a job in one of its partitions."""
+    """Return whether a reservation is magnetic, and known to be open to a job in one of its partitions."""
     return "MAGNETIC" in reservation.flags and is_open(cluster, reservation, job) is True
 
 
@@ -88,7 +88,7 @@ def is_open(cluster: Cluster, reservation: Reservation, job: Job) -> bool | None
 
 
 def _listed(names: Collection[str], wanted: Collection[str]) -> bool | None:
-    """Return whether one of some names is in a list, or in one with minus signs none is; None if no name is known."""
+    """Return whether a list admits any of the names, or with minus signs bars none; None if no name is known."""
     known = {name for name in wanted if name}
     barred = {name[1:] for name in names if name.startswith("-")}
     if not names or not known:
@@ -97,19 +97,19 @@ def _listed(names: Collection[str], wanted: Collection[str]) -> bool | None:
 
 
 def kept_licences(cluster: Cluster, name: str, begin: int, end: int, own: str = "") -> int:
-    """Return the licences that other reservations keep in a span (reservation.c, job_test_lic_resv)."""
+    """Return the number of licences that other reservations hold in a span (reservation.c, job_test_lic_resv)."""
     there = (one for one in cluster.reservations if one.name != own and one.start < end and one.end > begin)
     return sum(one.licences.get(name, 0) for one in there)
 
 
 def unseen_reserved(cluster: Cluster, licence: Licence) -> int:
-    """Return the licences that are reserved now by reservations that are not shown."""
+    """Return the number of licences that hidden reservations hold now."""
     now = cluster.now
     return max(licence.reserved - kept_licences(cluster, licence.name, now, now + 1), 0)
 
 
 def enough_licences_from(cluster: Cluster, job: Job, name: str, limit: int, room: int) -> int | None:
-    """Return when so few licences are kept as long as a job would run that it has enough of `room`; None for never."""
+    """Return from when reservations leave a job enough of `room` licences while it would run; None for never."""
     wanted = job.licences.get(name, 0)
     for begin in sorted({cluster.now, *(one.end for one in cluster.reservations if one.end > cluster.now)}):
         if wanted + kept_licences(cluster, name, begin, begin + limit, job.reservation) <= room:

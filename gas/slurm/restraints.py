@@ -1,4 +1,4 @@
-"""Limits of accounts and QOS on the records of a queue while jobs start and end."""
+"""Applies the limits of accounts and QOS to the records of a queue as jobs start and end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FREELY = 0, False, False
 
 
 class Restraints:
-    """The records that limits hold back; results are kept until a job that counts for a limit starts or ends.
+    """The records that limits hold back; results are cached until a job that counts for a limit starts or ends.
 
     Attributes
     ----------
@@ -55,10 +55,10 @@ class Restraints:
         return any(one != Bounds() for one in bounds)
 
     def limited(self, index: NDArray[np.int64], now: int, jobs: Mapping[Key, Job]) -> NDArray[np.int8]:
-        """Return the records that a limit of an account or a QOS holds back, with the present running jobs.
+        """Return how a limit of an account or a QOS holds each record back, given the running jobs.
 
-        1, by a limit that is tested before nodes are chosen; 2, by one of amounts, tested when they are; 3, by one of
-        these that depends on which nodes they are, so that `exceeds` decides.
+        0: not at all; 1: by a limit checked before node selection; 2: by one on resources, checked after it; 3: by one
+        of these that depends on the chosen nodes, so that `exceeds` decides.
         """
         return self.verdicts(index, now, jobs)[0]
 
@@ -67,9 +67,9 @@ class Restraints:
     ) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the result of `limited`, the records held if their nodes are busy, and those without a later plan.
 
-        Where no nodes are chosen, all that it needs count, also if others have them who count for the same limit; and
-        where they are busy, the CPUs that it asks for (acct_policy.c, _get_unique_job_node_cnt; seen on 22.05, 24.11
-        and 26.05).
+        If no nodes are chosen, all nodes that a job needs count, even those already used under the same limit; and if
+        its nodes are busy, the CPUs that it requests count (acct_policy.c, _get_unique_job_node_cnt; seen on 22.05,
+        24.11 and 26.05).
         """
         found = np.zeros((3, len(index)), np.int8)
         if self.count:
@@ -86,8 +86,8 @@ class Restraints:
     def exceeds(self, at: int, cpus: Mapping[str, int], now: int, jobs: Mapping[Key, Job]) -> bool:
         """Return whether a limit keeps a record from starting on the chosen nodes, with its CPUs on each.
 
-        Slurm tests amounts then (acct_policy.c, acct_policy_job_runnable_post_select): whole nodes of several sizes
-        differ, and nodes count once for all jobs that a limit counts together.
+        Slurm checks resources at this point (acct_policy.c, acct_policy_job_runnable_post_select): whole nodes may
+        differ in size, and a node shared by several jobs counts once.
         """
         if not self.count or not self._bounded(at):
             return False
@@ -98,7 +98,7 @@ class Restraints:
         return any(one.reason != "Licenses" and one.outcome != FREE for one in verdict.bindings)
 
     def _with(self, now: int, jobs: Mapping[Key, Job]) -> Cluster:
-        """Return the cluster for tests of limits, with these running jobs and their allocations."""
+        """Return the cluster with these running jobs and their allocations, to check limits."""
         used: dict[str, int] = {}
         for job in jobs.values():
             for name, cpus in (job.cpus_on or {}).items():
@@ -111,7 +111,7 @@ class Restraints:
         return bool(self._bounds_of(self.records[at].job, self.records[at].partition))
 
     def _bounds_of(self, job: Job, partition: Partition) -> frozenset[Hashable]:
-        """Return the QOS and associations with limits for which a job counts in a partition."""
+        """Return the QOS and associations with limits that apply to a job in a partition."""
         key = job.id, partition.name
         if key not in self._bounds:
             case = Standing.of(self.cluster, job, partition, "", "", None, 1, dated=False)
@@ -121,7 +121,7 @@ class Restraints:
         return self._bounds[key]
 
     def forget(self, job: Job | None) -> None:
-        """Drop results that the start or end of a job may change: all results if the job is unknown."""
+        """Drop the results that the start or end of a job may change; all if the job is unknown."""
         if job is None or self._coupled:
             self._verdicts = {}
         if job is None or not self._verdicts:
@@ -134,7 +134,7 @@ class Restraints:
                 del self._verdicts[at]
 
     def _kinds(self) -> tuple[bool, bool]:
-        """Return whether limits depend on the time, and whether they do on which nodes others have."""
+        """Return whether limits depend on time, and whether they depend on the nodes of other jobs."""
         accounting = self.cluster.accounting
         if accounting is None:
             return False, False
@@ -148,7 +148,7 @@ class Restraints:
         return dated, any("node" in one for one in tres)
 
     def _verdict(self, current: Cluster, record: Record) -> tuple[int, bool, bool]:
-        """Return how a limit holds a record, whether also if its nodes are busy, and whether it gets no plan."""
+        """Return how a limit holds a record, whether it does so if its nodes are busy, and whether it gets no plan."""
         held = self._held_by(current, record)
         if held in (1, 2) or not (held or self._coupled):
             return held, held > 0, held > 0
@@ -177,7 +177,7 @@ class Restraints:
 
 
 def _uncounted(cluster: Cluster) -> Cluster:
-    """Return a cluster whose usage of limits is counted from its jobs, because these change."""
+    """Return the cluster without published usage, so that usage is counted from its jobs, which change."""
     accounting = cluster.accounting
     if accounting is None:
         return cluster
