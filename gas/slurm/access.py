@@ -233,7 +233,8 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
     bounds = [one for one in (job.most_nodes, partition.most_nodes) if one]
     if bounds and nodes_asked(job, partition) <= min(bounds):
         most = sum(each[: min(bounds)])
-        tests.append((job.cpus, most, f"CPUs on {min(bounds):,} nodes", NO_NODES))
+        of = "node" if min(bounds) == 1 else "nodes"
+        tests.append((job.cpus, most, f"CPUs on {min(bounds):,} {of}", NO_NODES))
     if case.settings.release() > (24, 11) and not job.id and (job.tasks_asked or job.cpus) < partition.least_nodes:
         words = f"{named} requires {partition.least_nodes:,} or more nodes per job (MinNodes), more than its tasks"
         yield Binding(REJECTED, "Task count specification invalid", words, partition.least_nodes, job.tasks_asked)

@@ -55,6 +55,11 @@ def test_what_no_nodes_have_is_rejected(partition, asked):
     assert said(a_cluster(partitions=[replace(MAIN, **partition)]), job(**asked)) == ("rejected", NO_NODES)
 
 
+def test_a_node_is_named_in_the_singular():
+    (one,) = limits(a_cluster(), job(cpus=5, most_nodes=1), MAIN).bindings
+    assert one.words == 'partition "main" has 4 CPUs on 1 node, and 5 are requested'
+
+
 @pytest.mark.parametrize(
     ("flag", "partition", "asked"),
     [

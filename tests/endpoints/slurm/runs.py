@@ -233,8 +233,26 @@ def _by_lines(found: Recorded) -> Recorded | None:
     return replace(found, cluster=replace(cluster, nodes=nodes))
 
 
+def admitted(found: Recorded) -> Recorded:
+    """Return a recording without the jobs that sbatch would have refused had their partitions been up.
+
+    The queue of the snapshot is submitted to partitions that are down. There, 24.11 and 26.05 accept jobs that no node
+    can run (``-N 1 -n 6`` on nodes of 4 CPUs), and log that; when the partition opens they are held (BadConstraints).
+    They show the same NumNodes as ``-N 1-2``, which can run.
+    """
+    cannot: dict[int, set[str]] = {}
+    for at, words in found.log:
+        if at < found.cluster.now and (match := re.match(r"JobId=(\d+) never runnable in partition (\S+)", words)):
+            cannot.setdefault(int(match[1]), set()).add(match[2])
+    refused = {job.id for job in found.cluster.jobs if {*job.partitions} <= cannot.get(job.id, set())}
+    jobs = tuple(job for job in found.cluster.jobs if job.id not in refused)
+    waiting = [key for key in found.waiting if key[0] not in refused]
+    return replace(found, cluster=replace(found.cluster, jobs=jobs), waiting=waiting)
+
+
 def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
     """Judge every job behind predecessors that agree."""
+    found = admitted(found)
     judged: dict[Key, Judged] = {}
     base, submitted = found.cluster.now, {job.id: at for at, job in found.arrivals}
     load = round(mean(found.load or [0.0]), 2)

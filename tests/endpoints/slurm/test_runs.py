@@ -60,6 +60,16 @@ def test_one_that_has_not_ended_takes_as_long_as_it_sleeps_but_no_longer_than_it
     assert runs.seconds_of(found) == {1: 20, 2: 600}
 
 
+def test_a_job_that_an_open_partition_would_refuse_is_left_out():
+    """Seen on 24.11 and 26.05: a partition that is down accepts it, and holds it when it is up."""
+    said = "JobId=1 never runnable in partition p"
+    late, early = ran(None, 0, log=[(NOW + 1.0, said)]), ran(None, 0, log=[(NOW - 1.2, said)])
+    assert [one[0] for one in judged(late)] == [1, 2]
+    assert judged(early) == [(2, 0, 0, True, True, "")]
+    job = replace(early.cluster.jobs[0], partitions=("p", "q"))  # the other partition can run it
+    assert len(runs.admitted(replace(early, cluster=replace(early.cluster, jobs=(job,)))).waiting) == 2
+
+
 def test_a_cause_may_be_the_second_of_a_submission_or_of_priorities():
     made = ran(0)
     there = replace(made.cluster, settings=Settings(values={"BOOT_TIME": "100"}))
