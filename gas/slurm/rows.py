@@ -1,4 +1,4 @@
-"""The arrays that one cycle of the backfill scheduler reads and writes: its queue, its parameters, its plans."""
+"""The arrays of one cycle of the backfill scheduler: its queue, reservations, parameters and plans."""
 
 from __future__ import annotations
 
@@ -16,47 +16,55 @@ STATES = (
     NOW_ONLY, UNHELD, LATER_TASKS, REJECTED, TABLE_FULL, LICENCES, IN_RESERVATION, SAME_JOB,
     UNRESERVED,
 ) = range(19)  # fmt: skip
-"""What becomes of a record.
+"""The outcome of a record.
 
-SKIPPED was not to be considered, PLANNED has a plan, STARTED starts now. DEPTH and the like: not considered because a
-number was reached. WINDOW: its start is beyond the window; NOWHERE: the search ends without one; NOW_ONLY: it starts
-now or is not planned; UNHELD: its start is found, and holds nothing; LATER_TASKS: no more tasks of the array are
-planned; REJECTED: a task of the same array could not be; TABLE_FULL: there are no more slots; LICENCES: there are not
-enough now; IN_RESERVATION: its reservation has not begun or has ended; SAME_JOB: the job started in another partition;
-UNRESERVED: its start is found, and holds nothing because of its QOS.
+- SKIPPED: it was not considered.
+- PLANNED, STARTED: it has a plan; it starts now.
+- DEPTH, and others in _DEPTH: a limit on the number of jobs was reached before it.
+- WINDOW: its start is beyond bf_window.
+- NOWHERE: the search found no start.
+- NOW_ONLY: it cannot start now, and is not planned otherwise.
+- UNHELD: it has a start, but no resources are held for it.
+- LATER_TASKS: no more tasks of its array are planned.
+- REJECTED: another task of its array could not be planned.
+- TABLE_FULL: there are no more slots.
+- LICENCES: too few licences are free now.
+- IN_RESERVATION: its reservation has not begun, or has ended.
+- SAME_JOB: the job started in another partition.
+- UNRESERVED: it has a start, but because of its QOS no resources are held for it.
 """
 
 
 class Records(NamedTuple):
-    """The queue, a record a place; numbers of users, partitions and so on are only compared.
+    """The queue, by record; numbers of users, partitions and so on are arbitrary.
 
     Attributes
     ----------
     considered, probe
-        Whether it is looked at, and whether it is only asked for and changes nothing.
+        Whether it is considered, and whether it is a probe, which changes nothing for others.
     now_only, unheld, unreserved
-        It starts now or is not planned; it does not start and is planned, but holds nothing; it holds nothing unless it
+        It starts now or is not planned; it is planned without starting or holding anything; it holds nothing unless it
         starts now.
     job, user, partition, user_partition, account, array, array_partition, leader
-        Numbers; those of the array are -1 where it is none, that of the heterogeneous job as well.
+        Numbers; -1 for the array or leader of a job that has none.
     tasks, room
-        Of an array: how many tasks wait, and how many of them may run besides those that do.
+        Of an array: the number of waiting tasks, and how many of these may run in addition to its running ones.
     limit
         Seconds for which it is planned.
     not_before
         Epoch second before which it does not start.
     nodes, features, required, behind, pinned
-        Numbers of sets: of its partition; with the features that it wants, which are so many alternatives (first,
-        count) in `options`; that it must have; that come after others of their weight, -1 if none do
-        (`gas.slurm.together`); of its published plan, -1 if there is none.
+        Numbers of sets of nodes: its partition's; those with its features, as alternatives (first, count) in `options`;
+        its required nodes; those that come after others of the same weight (`gas.slurm.together`; -1: none); those of
+        its published plan (-1: none).
     pinned_start
-        When that starts; without a set, when a plan starts of which the nodes are not published, else 0.
+        Start of the published plan, also if its nodes are not published; else 0.
     reservation
-        The one that it names or is attracted by, -1 if none.
+        The one that it names or that attracts it; -1 if none.
     kind, sharing
-        Which kind of preemptor it is, and with whom it shares nodes (`gas.slurm.owners`).
+        Its kind as a preemptor, and with whom it shares nodes (`gas.slurm.owners`).
     licences
-        How many of each.
+        Number of each kind.
     need, gres
         As in `gas.slurm.fitting`.
     """
@@ -93,10 +101,10 @@ class Records(NamedTuple):
 
 
 class Closures(NamedTuple):
-    """Reservations: when, the number of the set of their nodes, which partitions they close wholly, and licences.
+    """Reservations: their times, sets of nodes, the partitions that they close wholly, and their licences, by column.
 
-    Partitions and licences are columns. Jobs of a flexible one are not bound to it. Before one that moves ahead with
-    time there is room for so many seconds whenever a job starts; -1 of others.
+    Jobs of a flexible reservation are not confined to it. `room` is the seconds that a job can run before a floating
+    one, whenever it starts; -1 for others.
     """
 
     start: NDArray[np.int64]
@@ -109,20 +117,20 @@ class Closures(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Of SchedulerParameters, by their names without bf_; 0 means no limit, and times are seconds.
+    """SchedulerParameters, by their names without bf_; 0 means no limit, and times are seconds.
 
     Attributes
     ----------
     now, begin
-        The instant of the cycle, and where the table begins.
+        Epoch seconds: of the cycle, and of the beginning of the time table.
     beyond
-        Whether it is planned on where Slurm's search ends, to see when the rest of the queue may come.
+        Whether to plan on where Slurm's search ends, for the expected starts of the rest of the queue.
     grace
-        How many seconds after its end a job is guessed to be gone which should be.
+        Seconds after which a job past its end is assumed to be gone.
     starts_only
-        Whether only what starts now is asked for: nothing is planned behind the last record that might.
+        Whether only starts now are requested: nothing is planned after the last record that might start.
     most_plans
-        After how many plans others only start now; no parameter of Slurm's.
+        Number of plans after which further records only start now; not a parameter of Slurm.
     """
 
     now: int
@@ -147,19 +155,19 @@ class Parameters(NamedTuple):
 
 
 class Plans(NamedTuple):
-    """What comes of a cycle.
+    """The outcome of a cycle.
 
     Attributes
     ----------
     state, start, best
-        By record: what became of it, when it starts (-1 if that is not known), and the row of that plan (-1: none).
+        By record: its outcome, its start (-1 if unknown), and the row of that plan (-1: none).
     record, from_, limit, first
-        By row: whose plan it is, from when, for how many seconds, and where its nodes begin; they end where those of
-        the next row begin.
+        By row, one for each plan: its record, start and length in seconds, and the index of its first node; its nodes
+        end where those of the next row begin.
     node, cpus
-        Its nodes, one after the other, and the CPUs that it has of each.
+        The nodes of all rows, and the CPUs on each.
     total
-        How many rows there are.
+        Number of rows.
     """
 
     state: NDArray[np.int64]
@@ -176,16 +184,16 @@ class Plans(NamedTuple):
 
 @lean_kernel
 def leaves_more(state: Any, considered: Any, now_only: Any, unheld: Any, probe: Any) -> Any:
-    """Return whether a record leaves a cycle more to do: it is planned, or was not come to behind all that might start.
+    """Return whether a record leaves work for the next cycle: it is planned, or the cycle ended before it.
 
-    Of one record, in a kernel, or of the columns of all.
+    The arguments are those of one record, or columns of all.
     """
     unseen = (state < 0) & considered & ((now_only | unheld) ^ True)
     return ((state == PLANNED) | (state == UNRESERVED) | unseen) & (probe ^ True)
 
 
 def empty_plans(records: int, rows: int, nodes: int) -> Plans:
-    """Return room for so many plans on so many nodes."""
+    """Return empty plans, with space for these numbers."""
     return Plans(
         np.full(records, -1, np.int64), np.full(records, -1, np.int64), np.full(records, -1, np.int64),
         np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows + 1, np.int64),
@@ -199,23 +207,23 @@ def nodes_of(plans: Plans, row: int) -> NDArray[np.int32]:
 
 
 def shares_of(plans: Plans, row: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the nodes of a plan, and the CPUs that it has of each."""
+    """Return the nodes of a plan, and its CPUs on each."""
     return nodes_of(plans, row), plans.cpus[plans.first[row] : plans.first[row + 1]]
 
 
 class Found(NamedTuple):
-    """What the searches of a cycle found, one after the other, but for those of probes, which change nothing.
+    """The results of a cycle's searches, in order, without those of probes.
 
     Attributes
     ----------
     record, state, start, tested
-        Of which record, what became of it, its start, and whether it reached the will-run test.
+        The record, its outcome, its start, and whether it reached the will-run test.
     row
-        The row of its plan, -1 if it has none.
+        The row of its plan; -1 if it has none.
     first, node, cpus
-        Of the plans of that cycle.
+        As in that cycle's `Plans`.
     total
-        How many searches there were.
+        Number of searches.
     """
 
     record: NDArray[np.int64]

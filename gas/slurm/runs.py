@@ -1,4 +1,4 @@
-"""The running jobs while one kernel simulates a queue: by number, in a heap of their ends (`gas.slurm.holders`)."""
+"""The running jobs while one kernel simulates a queue, in a heap of their ends (`gas.slurm.holders`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["leave", "probed", "started"]
 
 @lean_kernel
 def leave(run: int, flow: Flow, site: Site) -> None:
-    """Remove the running job of a number (`gas.slurm.holders.Holders.leave`)."""
+    """Remove a running job (`gas.slurm.holders.Holders.leave`)."""
     running = site.running
     jobs, shares = running.total[0], running.total[1]
     gone = 0
@@ -50,13 +50,13 @@ def leave(run: int, flow: Flow, site: Site) -> None:
 
 @lean_kernel
 def started(record: int, slot: int, seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, site: Site) -> None:
-    """Record that the next task of a record has started, as the running job of a slot."""
+    """Record that the next task of a record has started, as the running job at index `slot`."""
     now, place = flow.numbers[NOW], line.place[record]
     task = line.first_run[place + 1] - line.first_run[place] - flow.tasks[place]
     real = seconds[line.first_run[place] + task]
     if real >= LONGEST:
         real = site.running.end[slot] - now
-    real -= int(pace.coarse * (now - pace.begin)) // 2  # it would have started before
+    real -= int(pace.coarse * (now - pace.begin)) // 2  # it would have started earlier
     run = line.first_run[place] + task
     flow.slots[slot] = run
     for one in range(len(site.licences)):

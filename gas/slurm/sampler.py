@@ -1,7 +1,7 @@
-"""Prepares a queue for `gas.slurm.drain`, which simulates it hundreds of times with other run times and arrivals.
+"""Prepares a queue for `gas.slurm.drain`, which simulates it hundreds of times with varying run times and arrivals.
 
-A `Sampler` is made once from a `Beginning`; `Sampler.room` is the working memory of one thread, and `Sampler.run` runs
-a sample in it. `outside` names what the kernel does not support: `gas.slurm.forward` simulates such queues.
+A `Sampler` is made once from a `Beginning`; `Sampler.room` returns the working memory of one thread, and `Sampler.run`
+runs a sample in it. `outside` lists what the kernel does not support: `gas.slurm.forward` simulates such queues.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["Room", "Sampler", "compile_samples", "outside"]
 
 
 def outside(begin: Beginning) -> str:
-    """Return in words the parts of a queue that the kernel does not support; empty if it supports all."""
+    """Return in words what the kernel does not support in a queue; empty if it supports everything."""
     waiting, state = begin.waiting, begin.state
     reasons = {
         "limits of accounts and QOS": waiting.restraints.count,
@@ -77,14 +77,14 @@ class Sampler:
     counts
         By place, the number of these run times.
     holders
-        Number of jobs that run at the beginning.
+        Number of jobs that are running at the beginning.
 
     Parameters
     ----------
     coarse, most_plans
         As in `gas.slurm.forward.Forward`.
     samples
-        Expected number of samples; with many, ready machine code pays.
+        Expected number of samples, which decides whether compiling pays.
     """
 
     def __init__(self, begin: Beginning, coarse: float = 0.0, most_plans: int = 0, samples: int = 1) -> None:
@@ -162,9 +162,9 @@ class Sampler:
         return Room(site, flow)
 
     def ends(self, seconds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the actual ends of the jobs that run at the beginning, by run times; `LONGEST` means at their limits.
+        """Return the actual ends of the jobs that are running at the beginning; `LONGEST` means at their limits.
 
-        Seconds count from the start of a job, and from now for those that are not shown.
+        Run times count from the start of a job, and from now for hidden jobs.
         """
         state, now = self.begin.state, self.begin.cluster.now
         limits = state.running.end[: self.holders].copy()
@@ -184,12 +184,12 @@ class Sampler:
         *,
         ghosts: bool = True,
     ) -> NDArray[np.int64]:
-        """Run a sample until the awaited jobs have started; return the start of each place, -1 if it has not started.
+        """Run a sample until the awaited jobs have started; return the start at each place, -1 if there was none.
 
         Parameters
         ----------
         ends
-            Ends of the jobs that run at the beginning.
+            Ends of the jobs that are running at the beginning.
         seconds
             Run time of each task; `LONGEST` means until its limit.
         awaited, gone
@@ -198,7 +198,7 @@ class Sampler:
             Whether probes hold nothing; else they are ordinary jobs.
         """
         site, state, waiting = room.site, self.begin.state, self.begin.waiting
-        there = max(*state.running.total.tolist(), 2)  # the rest of the arrays is room
+        there = max(*state.running.total.tolist(), 2)  # the rest of the arrays is unused
         for old, new in zip(state.running, site.running, strict=True):
             new[:there] = old[:there]
         for old, new in zip((*state.use, state.licences), (*site.use, site.licences), strict=True):

@@ -1,8 +1,8 @@
 """The search for the start of one record (backfill.c, _attempt_backfill).
 
-The search tries starts: the will-run test gets the nodes that no plan needs from this start to the end of the job, and
-finds the end of running jobs at which the job fits. If this is after the next start at which nodes appear, or conflicts
-with a plan, the next start is tried. This finds *Slurm's* start, which is not always the earliest.
+The search tries one start after another: of the nodes that no plan needs between this start and the job's end, the
+will-run test finds the end of a running job from which the job fits. If that is after the next start at which nodes
+become free, or conflicts with a plan, the next start is tried. This is *Slurm's* start, not always the earliest.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ MOST_TRIES = 20_000
 
 
 class Room(NamedTuple):
-    """The working memory of searches, which is allocated once for all records.
+    """The working memory of searches, allocated once for all records.
 
     Attributes
     ----------
     required, there, inside
-        Nodes that a record must have, those of its partition, and those that are offered to it.
+        A record's required nodes, those of its partition, and those offered to it.
     present, most, trial
-        By node, CPUs that it can give: now, or when jobs have ended; on a machine without any job; and of one try.
+        By node, the CPUs that it can give: at the tried start; on an idle machine; in the current choice.
     soonest, until
-        By node, when the first job leaves it, and the last that keeps it from a record.
+        By node, the first end of a job on it, and the last end of jobs that keep it from a record.
     nodes, some, planned, offered
         Sets of nodes.
     reach
-        The nodes that have something free, or that a job leaves before the next start that is tried.
+        The nodes with free resources, or with a job that ends before the next tried start.
     ended
-        How many jobs have been taken away because they end before the start that is tried.
+        Number of jobs removed so far because they end before the tried start.
     work
-        What the tests of one start work in.
+        The working memory of choices.
     """
 
     required: NDArray[np.bool_]
@@ -105,7 +105,7 @@ class Search(NamedTuple):
 
 
 def room_of(machine: Machine, words: int, jobs: int) -> Room:
-    """Return working memory for searches, given the words of a set and the largest number of running jobs."""
+    """Return working memory for searches; `words` is the length of a set, `jobs` the largest number of running jobs."""
     size = len(machine.cpus)
 
     def flags() -> NDArray[np.bool_]:
@@ -125,7 +125,7 @@ def room_of(machine: Machine, words: int, jobs: int) -> Room:
 
 @lean_kernel
 def leaving_first(running: Running, job: int, soonest: NDArray[np.int64]) -> None:
-    """Write when the first job leaves each node of a record."""
+    """Lower the first end on each node of a running job to the end of this job."""
     for share in range(running.first[job], running.first[job] + running.shares[job]):
         soonest[running.node[share]] = min(soonest[running.node[share]], running.end[job])
 
@@ -141,7 +141,7 @@ def _let_end(
     inclusive: bool,
     room: Room,
 ) -> None:
-    """Remove the jobs that end before a start, and write what their nodes can then give."""
+    """Remove the jobs that end before a start, and update the CPUs that their nodes can give."""
     while room.ended[0] < running.total[0]:
         job = running.order[room.ended[0]]
         if running.end[job] > start or (running.end[job] == start and not inclusive):
@@ -164,7 +164,7 @@ def seek(
 ) -> tuple[int, int, bool]:
     """Return the outcome of a record, its start, and whether it reached the will-run test; write its CPUs by node.
 
-    The use of nodes changes meanwhile, and is restored on return.
+    Allocations change during the search, and are restored at its end.
     """
     use, running, room = search.use, search.running, search.room
     found = _seek(at, now_only, not_before, search, given)
@@ -182,7 +182,7 @@ def _seek(
     search: Search,
     given: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    # It returns in many places; `seek` undoes behind all of them what it did to `use`.
+    # returns in many places; `seek` then restores `use`
     records, closures, sets, options, preemptable, leaving, machine, use, idle, running = search[:10]
     table, parameters, rules, room = search[10:]
     now, need, gres = parameters.now, records.need[at], records.gres[at]
@@ -191,7 +191,7 @@ def _seek(
     required, there, inside, present, most = room.required, room.there, room.inside, room.present, room.most
     nodes, some, planned, offered, trial = room.nodes, room.some, room.planned, room.offered, room.trial
     unpacked(sets[records.required[at]], required)
-    # the start that is tried was rounded in no release
+    # no release rounds the tried start
     start = max(now, not_before)
     tested = False
     kept = kept_until(records.sharing[at], now, running, room.until)
@@ -200,9 +200,9 @@ def _seek(
     preempts, linear_select = False, need[ORDER] == LINEAR
     for kind in range(len(preemptable)):
         preempts = preempts or preemptable[kind]
-    # Starts without enough nodes in reach fail; of the others, what each node gives is calculated once it matters.
+    # a start without enough nodes in reach fails; the CPUs of each node are calculated only when needed
     quick = not preempts and not linear_select
-    quick = quick and not (need[HAS_GRES] and len(machine.near) > 0)  # a test that fails leaves weights there
+    quick = quick and not (need[HAS_GRES] and len(machine.near) > 0)  # then even a failed test changes weights
     reach, left_by, calculated = room.reach, 0, False
     reach_now(need, machine, use, reach)
     with_licences = False
@@ -287,11 +287,11 @@ def _seek(
                     capable(there, need, gres, machine, use, present)
                     capable(there, need, gres, machine, idle, most)
                 unpacked(some, inside)
-                # what is configured of a node is looked at before what is free (job_mgr.c, job_req_node_filter)
+                # a node's configuration is checked before its free resources (job_mgr.c, job_req_node_filter)
                 for node in range(size):
                     if need[NODE_MEMORY] > machine.memory[node] or least_cpus > machine.cpus[node]:
                         inside[node] = False
-                # what they can give at the most before the next start is tried
+                # the most that the nodes can give before the next tried start
                 able, cpus = 0, 0
                 for node in range(size):
                     if inside[node]:
@@ -301,7 +301,7 @@ def _seek(
                             able += 1
                             cpus += share_of_it
                 if (able < need[LEAST] or cpus < need[CPUS]) and not (need[HAS_GRES] and len(machine.near) > 0):
-                    continue  # else the test, which fails, leaves weights of nodes
+                    continue  # in the other case, the test would fail, but change weights of nodes
                 if not do_if_idle(inside, need, gres, required, machine, idle, idle, rules, room.work, trial):
                     continue
                 if rules.future and start > now and not linear_select:
@@ -320,7 +320,7 @@ def _seek(
             of_given(given, planned)
             first, last = span_of(found, limit, table.begin[0], resolution, rules.ends_up)
             if not rules.least_step:
-                # before, the end was compared as it is
+                # earlier releases compare without the minimum of one step
                 last = found + limit
                 last = -(-last // resolution) * resolution if rules.ends_up else last // resolution * resolution
             if (
@@ -331,7 +331,7 @@ def _seek(
                 start = found if found > start else found + resolution
                 continue
             if parameters.beyond and found > start and len(closures.end) > 0:
-                # Slurm plans it so, and finds when the time has come that it would reach into a reservation
+                # Slurm plans this start, and notices only at that time that the job would reach into a reservation
                 moved, _ = reserved(at, found, records, closures, sets, some)
                 if moved != found or has_outside(planned, some):
                     start = found
@@ -340,7 +340,7 @@ def _seek(
                 for node in range(size):
                     if given[node] > 0 and leaving[node]:
                         return PLANNED, now + 1, tested
-                # where it starts is chosen anew, without the nodes that it can't share (select_nodes)
+                # a start selects nodes again, without those that the job cannot share (select_nodes)
                 for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
                     put(some, offered)
                     keep(some, sets[options[option]])
@@ -369,7 +369,7 @@ def _seek(
         elif now_only:
             return NOW_ONLY, -1, tested
         if later < 0 and parameters.beyond:
-            # Slurm gives up here until something has changed
+            # Slurm gives up here until something changes
             for slot in range(slot_at(table, start), table.total[0]):
                 if table.begin[slot] > start:
                     put(some, nodes)

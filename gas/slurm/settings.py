@@ -1,6 +1,6 @@
-"""Configuration of a Slurm as far as it affects the place of jobs: priority, enforcement, preemption, defaults.
+"""The parts of Slurm's configuration that affect when jobs start: priority, enforcement, preemption, defaults.
 
-slurm.conf(5) describes each key. Unpublished values are None, and `Settings.absent` names them: a default would be a
+slurm.conf(5) describes each key. Unpublished values are None, and `Settings.absent` lists them: a default would be a
 guess, as several have changed between releases.
 """
 
@@ -40,14 +40,13 @@ class Settings:
     weights
         By the names of `FACTORS`.
     tres_weights
-        PriorityWeightTRES, by the name of the resource in small letters.
+        PriorityWeightTRES, by the name of the resource in lower case.
     priority_flags
         In capitals.
     favour_small
         PriorityFavorSmall.
     max_age, half_life, calculation_period
-        Seconds: the age with the full factor, the half-life of usage (0: no decay), and the time between calculations
-        of priorities.
+        Seconds: PriorityMaxAge, PriorityDecayHalfLife (0: no decay), and PriorityCalcPeriod.
     dampening
         FairShareDampeningFactor.
     usage_reset
@@ -55,14 +54,14 @@ class Settings:
     site_factor
         The plugin that adds a site factor to priorities; empty if there is none.
     enforced
-        AccountingStorageEnforce, in small letters.
+        AccountingStorageEnforce, in lower case.
     with_accounting
-        Whether slurmdbd keeps accounts: without it there are no associations.
+        Whether slurmdbd keeps accounts; without it there are no associations.
     partition_limits
         EnforcePartLimits: ``NO``, ``ANY`` or ``ALL``.
     preempt_type, preempt_mode, preempt_parameters, preempt_exempt
-        ``qos``, ``partition_prio`` or ``none``; GANG and one of OFF, CANCEL, REQUEUE, SUSPEND, in capitals; seconds
-        that a job runs before it may be preempted.
+        ``qos``, ``partition_prio`` or ``none``; GANG and one of OFF, CANCEL, REQUEUE, SUSPEND, in capitals;
+        PreemptParameters; PreemptExemptTime, in seconds.
     selection, selection_parameters
         SelectType without its ``select/``, and SelectTypeParameters in capitals.
     tracked
@@ -70,19 +69,19 @@ class Settings:
     complete_wait, kill_wait
         Seconds.
     overtime
-        Seconds by which jobs may exceed their limit.
+        Seconds by which jobs may exceed their time limit (OverTimeLimit).
     memory_per_cpu, memory_per_node, most_memory_per_cpu, most_memory_per_node
         Default and largest MB that jobs may request.
     cpus_per_gpu, memory_per_gpu
-        Of JobDefaults.
+        From JobDefaults; MB.
     most_tasks
         MaxArraySize: the largest task number of an array, plus one.
     private
-        PrivateData, in small letters.
+        PrivateData, in lower case.
     absent
         Expected keys that are not published.
     unclear
-        Keys with values that were not understood.
+        Keys with values that could not be read.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -124,7 +123,7 @@ class Settings:
 
     @property
     def preempts(self) -> bool:
-        """Whether jobs are preempted at all (slurm.conf(5), PreemptType: with PreemptMode other than OFF)."""
+        """Whether jobs are preempted at all (slurm.conf(5), PreemptType; PreemptMode other than OFF)."""
         return self.preempt_type not in (None, "none") and bool(self.preempt_mode - {"OFF"})
 
     @property
@@ -136,7 +135,7 @@ class Settings:
 
     @property
     def associations_enforced(self) -> bool | None:
-        """Whether jobs need an association (slurm.conf(5), AccountingStorageEnforce: all others imply it)."""
+        """Whether jobs need an association (slurm.conf(5), AccountingStorageEnforce; all other values imply it)."""
         if self.with_accounting is False:
             return False
         if self.enforced is None:
@@ -152,7 +151,7 @@ class Settings:
 
     @property
     def safe(self) -> bool:
-        """Whether a job starts only if all of it fits into the rest of limits in minutes."""
+        """Whether a job starts only if the minutes left under its limits suffice until its time limit."""
         return bool((self.enforced or frozenset()) & {"safe", "all"})
 
     def release(self) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""Changes that would make a waiting job start sooner, all planned: less time, smaller size, another partition or QOS.
+"""Changes that would make a waiting job start sooner: a shorter time limit, a smaller size, another partition or QOS.
 
-A changed job is planned in place of the job, as a new submission: a change by ``scontrol update`` keeps its age, so the
-real start is no later by priority.
+Each changed job is planned in place of the job, as a new submission. ``scontrol update`` keeps the job's age, so its
+priority, and with it the actual start, can only be better.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SHARES = ((7, 8), (3, 4), (5, 8), (1, 2), (3, 8), (1, 4), (1, 8))
 """Tried shares of a job's time limit."""
 
 MOST_PLANS = 20
-"""Number of starts of other jobs, the first ones, before which the job is tried to end."""
+"""Number of planned starts of other jobs, the earliest, for which a time limit is tried that ends before them."""
 
 WORTH_SECONDS = 600
-"""Seconds by which it must start sooner to be reported."""
+"""Seconds that a change must gain to be reported."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A replacement of a job: the kind of change, and its new request."""
+    """A change to a job: its kind, and the changed job."""
 
     kind: str
     job: Job
@@ -59,7 +59,7 @@ def sooner(
     others
         Further changes to try: other partitions, QOS and accounts.
     unseen_until
-        The instant until which jobs that are not shown hold their CPUs.
+        Epoch second until which hidden jobs hold their CPUs.
     """
     asked = _asked(job)
     without = replace(cluster, jobs=tuple(one for one in cluster.jobs if one.id != job.id))
@@ -87,13 +87,13 @@ def _asked(job: Job) -> Job:
 
 
 def _before(start: int, cluster: Cluster) -> int:
-    """Return the seconds that a job can run from now on until the start of a plan that it must not delay."""
+    """Return the seconds that a job can run from now without delaying a planned start."""
     resolution = cluster.scheduling.resolution
     return start // resolution * resolution - cluster.now - 1
 
 
 def _shorter(cluster: Cluster, job: Job, lasting: Sequence[int]) -> Iterator[Change]:
-    """Return the job with less time, the longest first: shares of its own limit, and times to end before other starts.
+    """Yield the job with shorter time limits, the longest first: shares of its own, and ends before planned starts.
 
     Time limits are whole minutes.
     """
@@ -108,7 +108,7 @@ def _shorter(cluster: Cluster, job: Job, lasting: Sequence[int]) -> Iterator[Cha
 
 
 def _smaller(job: Job) -> Iterator[Change]:
-    """Return the job with a half, a quarter and an eighth of its size."""
+    """Yield the job with a half, a quarter and an eighth of its size."""
     for part in (2, 4, 8):
         fewer = _divided(job, part)
         if fewer is not None:
@@ -116,7 +116,7 @@ def _smaller(job: Job) -> Iterator[Change]:
 
 
 def _divided(job: Job, by: int) -> Job | None:
-    """Return a job of a fraction of the size; None if that is not a whole number."""
+    """Return a job of a fraction of the size; None if it does not divide evenly."""
     tasks = job.tasks_asked or 1
     of_job = _each(job.gres_per_job, by)
     if of_job is None or job.cpus % by or (job.least_nodes % by and job.least_nodes > 1):

@@ -23,13 +23,13 @@ class Standing:
     Attributes
     ----------
     association, chain
-        Its association, None if there is none or it is not shown; and that with the accounts above it.
+        Its association, None if there is none or it is not shown; and the association followed by the accounts above.
     qos
-        The partition's and the job's, in the order of their limits.
+        The partition's and the job's, in order of precedence.
     asked, given
         Its minimum request, and its allocation.
     minutes
-        Minutes for which its limits are tested; None if it has no time limit.
+        The time limit with which limits are checked, in minutes; None if it has none.
     tasks
         Number of jobs that it counts as.
     dated
@@ -64,7 +64,7 @@ class Standing:
         cls, cluster: Cluster, job: Job, partition: Partition, qos: str, account: str, given: Demand | None, tasks: int,
         *, dated: bool = True,
     ) -> Standing:  # fmt: skip
-        """Return the standing of a job; `unknown` has what is not published."""
+        """Return the standing of a job; its `unknown` lists what is not published."""
         unknown = []
         settings = cluster.settings or Settings()
         if cluster.settings is None:
@@ -105,7 +105,7 @@ class Standing:
 
     @property
     def user(self) -> str:
-        """Whose job it is."""
+        """The owner of the job."""
         return self.job.user or self.accounting.user
 
     def counted(self, counts: Callable[[Job], bool]) -> Counted:
@@ -115,7 +115,7 @@ class Standing:
     def when(self, counts: Callable[[Job], bool], reached: Callable[[Counted], int | None]) -> int | None:
         """Return when the ends of counted running jobs release enough; None if not requested.
 
-        If the job is not submitted yet, counted jobs that wait before it take their part first.
+        If the job is not submitted yet, counted jobs that wait ahead of it start first.
         """
         if not self.dated:
             return None
@@ -127,12 +127,12 @@ class Standing:
         return {one.name: one.usage_factor for one in self.accounting.qos.values()}
 
     def of_qos(self, qos: Qos) -> Callable[[Job], bool]:
-        """Return the jobs that count for a QOS: those that have it, and those in partitions that have it."""
+        """Return the test whether a job counts for a QOS: it has this QOS, or is in a partition with it."""
         through = {one.name for one in self.cluster.partitions if one.qos == qos.name}
         return lambda job: job.qos == qos.name or bool(through & set(job.partitions))
 
     def of_association(self, one: Association) -> Callable[[Job], bool]:
-        """Return the jobs that count for a user's association, or for an account and all below it."""
+        """Return the test whether a job counts for a user's association, or for an account and all below it."""
         if one.user:
             return lambda job: (
                 (job.user, job.account) == (one.user, one.account)
@@ -144,9 +144,9 @@ class Standing:
 
 
 def walltime_minutes(case: Standing) -> int | None:
-    """Return the minutes for which a job's limits are tested; None if it has no time limit.
+    """Return the time limit with which a job's limits are checked, in minutes; None if it has none.
 
-    A job without a limit gets the partition's default, else the smallest that limits allow (acct_policy.c,
+    A job without a time limit gets the partition's default, else the longest that limits allow (acct_policy.c,
     acct_policy_validate), else the partition's maximum.
     """
     if case.job.time_limit is not None:
@@ -159,7 +159,7 @@ def walltime_minutes(case: Standing) -> int | None:
 
 
 def _allowed_minutes(case: Standing) -> Iterator[float]:
-    """Yield the minutes that limits allow a job of its size; by resource minutes only if those would reject it."""
+    """Yield the minutes that limits allow a job of its size; TRES minutes count only if they would reject it."""
     qos = [one.bounds for one in case.qos]
     longest = [one.longest for one in qos] + [one.bounds.longest for one in case.chain[:1]]
     first = next((one for one in longest if one is not None), None)

@@ -1,4 +1,4 @@
-"""Nodes in reach, and records that might start now: if only starts are requested, a cycle ends with them."""
+"""Nodes in reach, and records that might start now: if only starts are requested, a cycle ends after these."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def write_open(machine: Machine, use: Use, found: Words) -> None:
 def might_start(
     at: int, now: int, records: Records, sets: Words, machine: Machine, use: Use, table: Table, free: Words, some: Words
 ) -> bool:
-    """Return whether nodes that no plan needs before the end of a record have the resources for it now.
+    """Return whether nodes that no plan needs before the end of a record have enough CPUs for it now.
 
-    If they have not, no search starts it now, because searches consider fewer nodes.
+    If not, no search starts it now, as searches consider only some of these nodes.
 
     Parameters
     ----------
     free
-        The nodes that have free CPUs.
+        The nodes with free CPUs.
     some
-        What is worked in.
+        Working memory.
     """
     if not records.considered[at] or records.unheld[at] or records.leader[at] >= 0 or records.tasks[at] <= 0:
         return False
@@ -67,7 +67,7 @@ def might_start(
 
 @lean_kernel
 def reach_now(need: NDArray[np.int64], machine: Machine, use: Use, reach: Words) -> None:
-    """Write the nodes with free resources for a record, judged by jobs and CPUs."""
+    """Write the nodes that may have free resources for a record, judged by jobs and CPUs."""
     reach[:] = 0
     for node in range(len(machine.cpus)):
         if use.jobs[node] == 0 or (not need[WHOLE] and use.cpus[node] < machine.cpus[node]):
@@ -76,7 +76,7 @@ def reach_now(need: NDArray[np.int64], machine: Machine, use: Use, reach: Words)
 
 @lean_kernel
 def reach_until(later: int, jobs: int, running: Running, reach: Words) -> int:
-    """Add nodes that running jobs leave by an instant, from place `jobs` of their ends on; return the next place."""
+    """Add the nodes of jobs that end by `later`, from index `jobs` in order of their ends; return the next index."""
     while jobs < running.total[0] and running.end[running.order[jobs]] <= later:
         job = running.order[jobs]
         for share in range(running.first[job], running.first[job] + running.shares[job]):

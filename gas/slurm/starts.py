@@ -1,4 +1,4 @@
-"""Starts in a queue that is simulated forward, and starts known beforehand."""
+"""Starts in a forward simulation, and starts known in advance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Start:
     Attributes
     ----------
     by
-        ``main`` or ``backfill``; ``known`` if it was given beforehand.
+        ``main`` or ``backfill``; ``known`` if it was known in advance.
     end
         Its actual end.
     """
@@ -31,7 +31,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Known:
-    """A start known beforehand: time and nodes, independent of the schedulers.
+    """A start known in advance: its time and nodes, whatever the schedulers would do.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Known:
     cpus
         Of each node, if known.
     by
-        The scheduler that starts it: if it is the main one, the same pass looks at other jobs.
+        The scheduler that starts it; the main scheduler tries other jobs in the same pass.
     """
 
     start: int
@@ -63,7 +63,7 @@ class Run:
     cycles, passes
         Number of runs of the backfill scheduler and of the main scheduler.
     remarks
-        Aspects that were ignored.
+        What was ignored.
     """
 
     starts: tuple[Start, ...]

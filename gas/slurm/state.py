@@ -30,13 +30,13 @@ class State:
     Attributes
     ----------
     names
-        Of nodes, by place.
+        Of nodes, by index.
     records
-        The queue, place by place as in `rows`.
+        The queue, in the order of `rows`.
     licences, all_licences
-        Numbers of free licences, and of all licences for jobs that are shown.
+        Numbers of free licences, and of all licences available to the jobs that are shown.
     unclear
-        What of the queue was not understood: constraints, and records that name them.
+        What was not understood in the queue: constraints, and records with them.
     """
 
     names: tuple[str, ...]
@@ -84,17 +84,17 @@ def state_of(
     pinned
         Whether published plans are entered unchanged.
     beyond
-        Plan on where Slurm's search ends; what is blocked is considered too, from `not_before` on.
+        Plan on where Slurm's search ends; blocked records are considered too, from `not_before` on.
     not_before
         By record: epoch second before which it does not start.
     memory_counts
-        Whether memory is allocated; by default according to SelectTypeParameters.
+        Whether memory is a consumable resource; by default according to SelectTypeParameters.
     unseen_until
-        The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
+        Epoch second until which hidden jobs hold their CPUs; None if all jobs are shown.
     room
         Largest number of jobs that start within the cycle.
     like
-        That of the same cluster, with the same options, of some of the records: only the others are looked at.
+        The state of the same cluster, with the same options, for some of the records; it is extended by the others.
     """
     if like is not None:
         return _with_more(like, records, preempts, pinned, beyond, not_before)
@@ -138,7 +138,7 @@ def _with_more(
     beyond: bool,
     not_before: Sequence[int] | None,
 ) -> State:
-    """Return a state with further records, without processing the present ones again."""
+    """Return a state with further records, without processing its records again."""
     build = like.built_by
     reservations = _kept(build.cluster)
     known = {id(record): at for at, record in enumerate(like.records)}
@@ -186,14 +186,14 @@ def _closures(build: Builder, records: list[Record], rows: Records, reservations
 def _preempting(
     build: Builder, records: list[Record], running: Running, jobs: Sequence[Job], preempts: Preempts | None
 ) -> NDArray[np.bool_]:
-    """Return which kind of preemptor may take the place of which kind of running job; writes the latter's kinds."""
+    """Return which kind of waiting job may preempt which kind of running job; writes the kinds of running jobs."""
     waiting = [(record.partition.name, record.job.qos) for record in records]
     there = [((job.partitions or ("",))[0], job.qos) for job in jobs]
     running.kind[: len(jobs)] = numbers_of(there)
     kinds = list(dict.fromkeys(there))
     asking = dict(zip(waiting, records, strict=True))
     examples = dict(zip(there, jobs, strict=True))
-    running.kind[len(jobs) : running.total[0]] = len(kinds)  # jobs that are not shown
+    running.kind[len(jobs) : running.total[0]] = len(kinds)  # hidden jobs
     keys = build.numbered("kind")
     found = np.zeros((max(len(keys), 1), len(kinds) + 1), np.bool_)
     if preempts is not None:

@@ -1,8 +1,8 @@
-"""How many jobs of a user or of a partition Slurm plans, supposed where plans are as with that number, and not without.
+"""How many jobs per user or partition Slurm plans, inferred by trial if the setting is not published.
 
-A cycle is run for each number that may be (slurm.conf(5), bf_max_job_user and bf_max_job_part): that is for queues in
-which jobs without licences, tasks of arrays, or one job without a plan leave no other way to tell
-(`gas.slurm.observed_depth`).
+A cycle is run for each possible number (slurm.conf(5), bf_max_job_user and bf_max_job_part), which is accepted if only
+with it the cycle makes the published plans. This serves queues for which `gas.slurm.observed_depth` is not enough: jobs
+without licences, array tasks, or a single job without a plan.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MOST_JOBS = 100
 MOST_CYCLES = 60
 
 MOST = 50_000
-"""Waiting jobs times nodes: with more of them so many cycles take too long."""
+"""Largest product of waiting jobs and nodes: beyond it, so many cycles take too long."""
 
 
 def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
     """Return the parameter with which a cycle makes exactly the published plans, and its value.
 
-    None if a cycle without it does, too, or none does.
+    None if a cycle without it makes them, too, or no value does.
     """
     waiting = [job for job in cluster.jobs if job.pending]
     if not _may_tell(cluster, waiting):
@@ -70,7 +70,7 @@ def _cycle(cluster: Cluster) -> Forecast:
 
 
 def _explains(cluster: Cluster, cycle: Forecast) -> bool:
-    """Return whether jobs have a plan where one is published, at its time, and those have none that have none."""
+    """Return whether a cycle plans the jobs with a published plan, at the same starts, and no others."""
     starts: dict[int, list[int]] = {}
     for one in cycle.plans:
         starts.setdefault(one.job.id, []).append(one.start)

@@ -1,7 +1,7 @@
-"""Which nodes a job gets where nodes are chosen by their switches (topology/tree): on as few leaves as can be.
+"""Which nodes a job gets if nodes are chosen by switches (topology/tree): on as few leaf switches as possible.
 
-A job stays below one switch, the top; of the leaves below it the one that is large enough and has fewest free nodes
-comes first, else the one with most, and then those near to it.
+A job stays below one switch, the top. Below it, the leaf with the fewest free nodes that is large enough comes first,
+else the leaf with the most free nodes; then leaves near to it.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ from gas.slurm.taking import (
 __all__ = ["by_switches", "tree_of"]
 
 NODES, SWITCH_CPUS, LOWEST, NEEDED, DISTANCE = range(5)
-"""What is known of a switch: nodes and CPUs on it, their least weight, whether a job has some; how far from others."""
+"""Columns by switch: its nodes and CPUs, their lowest weight, whether the job has nodes there, distance to these."""
 
 
 def tree_of(switches: Sequence[Switch], places: Mapping[str, int], *, by_cpus: bool) -> Tree:
-    """Return the switches of nodes at these places; a node or switch below several counts below the first.
+    """Return the tree of switches; a node or switch below several switches counts for the first.
 
     Parameters
     ----------
+    places
+        Index of each node.
     by_cpus
-        Whether CPUs count too where a switch is large enough (`Rules.switch_cpus`).
+        Whether a switch must also have enough CPUs, not only nodes (`Rules.switch_cpus`).
     """
     count = len(switches)
     number = {one.name: at for at, one in enumerate(switches)}
@@ -58,7 +60,7 @@ def tree_of(switches: Sequence[Switch], places: Mapping[str, int], *, by_cpus: b
             level[above] = max(level[above], steps)
     apart = np.full((count, count), BOUNDLESS, np.int64)
     done = np.zeros(count, np.bool_)
-    for at in sorted(range(count), key=lambda one: len(_chain(parent, one))):  # those above first
+    for at in sorted(range(count), key=lambda one: len(_chain(parent, one))):  # from the top down
         if parent[at] >= 0:
             apart[at, done] = apart[done, at] = np.minimum(apart[parent[at], done] + 1, BOUNDLESS)
         apart[at, at] = 0
@@ -69,7 +71,7 @@ def tree_of(switches: Sequence[Switch], places: Mapping[str, int], *, by_cpus: b
 
 
 def _chain(parent: NDArray[np.int64], at: int) -> list[int]:
-    """Return a switch and those above it."""
+    """Return a switch and all switches above it."""
     found = []
     while at >= 0 and at not in found:
         found.append(at)
@@ -87,7 +89,7 @@ def _below(leaf: int, top: int, tree: Tree) -> bool:
 
 @lean_kernel
 def _top(need: NDArray[np.int64], work: Work, tree: Tree) -> int:
-    """Return the switch below which a job stays: the highest with nodes that it requires, or with enough; -1: none."""
+    """Return the switch below which a job stays: the highest with required nodes, or with enough nodes; -1: none."""
     still, switches = work.still, work.switches
     least = still[WANTED_STILL] - max(need[WANTED] - need[LEAST], 0)
     top = -1
@@ -107,7 +109,7 @@ def _top(need: NDArray[np.int64], work: Work, tree: Tree) -> int:
 
 @lean_kernel
 def _better(one: int, other: int, work: Work, tree: Tree) -> tuple[int, bool]:
-    """Return 1 if a leaf is the better of two, -1 if the other is; and whether it is large enough."""
+    """Return 1 if leaf `one` is better, -1 if `other` is, else 0; and whether `one` is large enough."""
     still, switches = work.still, work.switches
     nodes, cpus = still[WANTED_STILL], still[CPUS_STILL]
     while True:
@@ -132,7 +134,7 @@ def _better(one: int, other: int, work: Work, tree: Tree) -> tuple[int, bool]:
 
 @lean_kernel
 def _best_leaf(work: Work, tree: Tree) -> int:
-    """Return the leaf that a job gets nodes of next; -1 if there is none."""
+    """Return the next leaf from which a job gets nodes; -1 if there is none."""
     switches, best = work.switches, -1
     for one in range(len(tree.parent)):
         if tree.level[one] > 0 or switches[one, NEEDED] or switches[one, NODES] <= 0:
@@ -152,7 +154,7 @@ def _best_leaf(work: Work, tree: Tree) -> int:
 
 @lean_kernel
 def _count_up(leaf: int, cpus: int, weight: int, work: Work, tree: Tree) -> None:
-    """Add a node to its leaf and the switches above."""
+    """Add a node to its leaf and all switches above."""
     switches = work.switches
     while leaf >= 0:
         switches[leaf, LOWEST] = weight if switches[leaf, NODES] == 0 else min(switches[leaf, LOWEST], weight)
@@ -163,7 +165,7 @@ def _count_up(leaf: int, cpus: int, weight: int, work: Work, tree: Tree) -> None
 
 @lean_kernel
 def _mark(leaf: int, work: Work, tree: Tree) -> None:
-    """Note that a job has nodes below a switch."""
+    """Mark a leaf and all switches above as having nodes of the job."""
     while leaf >= 0:
         work.switches[leaf, NEEDED] = 1
         leaf = tree.parent[leaf]
@@ -181,7 +183,7 @@ def _fill(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Give a job nodes of a leaf, by their places, until it has enough; return whether it has."""
+    """Give a job nodes of a leaf, in order, until it has enough; return whether it has."""
     tree, taken = machine.tree, 0
     for at in range(tree.first[leaf], tree.first[leaf + 1]):
         node = tree.members[at]
@@ -203,7 +205,7 @@ def _fill(
 
 @lean_kernel
 def _have(top: int, bound: int, count: int, machine: Machine, use: Use, work: Work, given: NDArray[np.int64]) -> bool:
-    """Return whether nodes below a switch, up to a weight, have what a job misses of generic resources."""
+    """Return whether nodes below a switch, up to a weight, have the generic resources that a job still lacks."""
     for column in range(len(work.missing)):
         left = work.missing[column]
         for at in range(count if left > 0 else 0):
@@ -226,7 +228,7 @@ def _bound(
     work: Work,
     given: NDArray[np.int64],
 ) -> int:
-    """Return the highest weight that nodes may have so that there are enough of them below the top; -1: too few."""
+    """Return the lowest weight up to which nodes below the top suffice; -1 if they do not."""
     tree, still = machine.tree, work.still
     extra = max(need[WANTED] - need[LEAST], 0)
     bound, nodes, cpus, sufficient = -1, 0, 0, False
@@ -266,7 +268,7 @@ def by_switches(
 ) -> bool:
     """Choose from the leaves below one switch (_eval_nodes_topo).
 
-    The first `count` of `work.places` are the nodes that can give something.
+    The first `count` of `work.places` are the nodes that can contribute.
     """
     tree, switches = machine.tree, work.switches
     if not begin(capacity, need, gres, required, machine, use, work, given):

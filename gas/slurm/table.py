@@ -1,8 +1,8 @@
 """The time table of the backfill scheduler: the nodes and licences that are not planned, by span of time.
 
-Slurm keeps it as a list of slots (backfill.c, node_space). Slots follow each other without gaps; entering a plan
-splits those at its ends and joins one pair of equal neighbours at the most, so that equal ones may remain. The
-functions are kernels: plain functions on arrays.
+Slurm keeps it as a list of slots without gaps (backfill.c, node_space). Entering a plan splits the slots at its ends,
+and joins at most one pair of equal neighbours, so equal neighbours may remain. The functions are kernels: plain
+functions on arrays.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ class Table(NamedTuple):
     Attributes
     ----------
     begin, end, row
-        By slot; `row` is where its nodes and licences stand.
+        By slot: its span, and the row of its nodes and licences.
     free, size, licences
-        By row: which nodes are free, how many these are, and how many licences.
+        By row: the set of free nodes, their number, and the numbers of free licences.
     total
-        How many slots there are, how many rows are in use (Slurm's limit, bf_node_space_size, is on these), and how
-        many rows there are.
+        Number of slots, of rows in use (limited by bf_node_space_size), and of rows.
     """
 
     begin: NDArray[np.int64]
@@ -42,7 +41,7 @@ class Table(NamedTuple):
 
 
 def empty_table(begin: int, end: int, nodes: NDArray[np.bool_], licences: NDArray[np.int64], room: int) -> Table:
-    """Return a table of one slot in which these nodes are free, and room for so many slots."""
+    """Return a table of one slot in which these nodes and licences are free, with space for `room` slots."""
     table = Table(
         np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
         np.zeros((room, max(-(-len(nodes) // 64), 1)), np.uint64), np.zeros(room, np.int64),
@@ -55,7 +54,7 @@ def empty_table(begin: int, end: int, nodes: NDArray[np.bool_], licences: NDArra
 
 
 def check(table: Table) -> list[str]:
-    """Return what is wrong with a table, in words."""
+    """Return the inconsistencies of a table, in words."""
     wrong = []
     for slot in range(int(table.total[0])):
         if table.end[slot] < table.begin[slot]:
@@ -71,7 +70,7 @@ def check(table: Table) -> list[str]:
 
 @lean_kernel
 def span_of(start: int, limit: int, begin: int, resolution: int, ends_up: bool) -> tuple[int, int]:
-    """Return the span that a plan takes in the table: a step of the resolution at least (_add_reservation)."""
+    """Return the span of a plan in the table: at least one step of the resolution (_add_reservation)."""
     first = max(start // resolution * resolution, begin)
     last = start + limit
     last = -(-last // resolution) * resolution if ends_up else last // resolution * resolution
@@ -100,7 +99,7 @@ def overlaps(
     first: int,
     last: int,
 ) -> bool:
-    """Return whether some of the nodes or licences are planned for others in a span."""
+    """Return whether any of these nodes or licences are planned for others in a span."""
     for slot in range(slot_at(table, first), table.total[0]):
         if table.begin[slot] >= last:
             break
@@ -116,7 +115,7 @@ def overlaps(
 
 @lean_kernel
 def _split(table: Table, slot: int, instant: int) -> bool:
-    """Split a slot at an instant; return whether there was room in the table."""
+    """Split a slot at an instant; return whether the table had space."""
     total, new = table.total[0], table.total[1]
     if new >= table.total[2]:
         return False
@@ -143,7 +142,7 @@ def enter(
     last: int,
     merge: bool,
 ) -> bool:
-    """Take nodes and licences from a span; return whether there was room in the table (_add_reservation)."""
+    """Take nodes and licences from a span; return whether the table had space (_add_reservation)."""
     slot = 0
     while slot < table.total[0]:
         if table.end[slot] > first:

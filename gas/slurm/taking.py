@@ -1,4 +1,4 @@
-"""What a job takes of the nodes that it gets, and what it misses still; and room to work in."""
+"""What a job takes from each chosen node and what it still lacks, with the working memory of choices."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ __all__ = ["Work", "begin", "has_enough", "has_least", "lacking", "run_has", "ta
 
 
 class Work(NamedTuple):
-    """Room to work in, so that nothing is made anew for each start that is tried.
+    """Working memory, so that a tried start allocates nothing.
 
     Attributes
     ----------
     capacity, left, weight, places
-        By node: what it can give, and what is left when weak ones are taken away; and nodes that give something.
+        By node: the CPUs that it can give, also without weak nodes, and its weight; and the nodes that can contribute.
     behind
-        By node, whether its weight counts as one higher for this job; false of all between two uses.
+        By node, whether its weight counts as one higher for this job; all False between uses.
     bounds, missing, switches, tally
-        Runs of neighbouring nodes; by column of generic resources; by switch; by number of CPUs.
+        By run of consecutive nodes; by column of generic resources; by switch; by number of CPUs.
     still
-        What a job misses still, by the columns of `STILL`.
+        What a job still lacks, by the columns of `STILL`.
     gone, removed
-        By running job whether it has been taken away (false of all between two uses), and those that have been.
+        By running job, whether it has been removed (all False between uses); and the removed jobs.
     """
 
     capacity: NDArray[np.int64]
@@ -59,7 +59,7 @@ class Work(NamedTuple):
 
 
 def work_of(machine: Machine, jobs: int) -> Work:
-    """Return room to work in, for a machine and so many running jobs."""
+    """Return working memory for a machine with up to `jobs` running jobs."""
     size = len(machine.cpus)
     return Work(
         np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64),
@@ -73,7 +73,7 @@ def work_of(machine: Machine, jobs: int) -> Work:
 def weight_of(
     node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, work: Work
 ) -> int:
-    """Return the weight of a node for a job: of equal ones those with more free GPUs come first (sched_weight)."""
+    """Return the weight of a node for a job; at equal weight, more free GPUs come first (sched_weight)."""
     weight = (machine.weight[node] + work.behind[node]) * 256 + 255
     if need[HAS_GRES]:
         weight -= gpus_on(node, gres, machine, use, tasks, need[WHOLE])
@@ -86,7 +86,7 @@ def weight_of(
 def _gives(
     node: int, gres: NDArray[np.int64], machine: Machine, use: Use, missing: NDArray[np.int64], has_gres: int
 ) -> None:
-    """Take from what a job misses in all what a node has of it."""
+    """Subtract a node's free generic resources from those that a job lacks in all."""
     if has_gres:
         for column in range(gres.shape[1]):
             if missing[column] > 0:
@@ -103,7 +103,7 @@ def run_has(
     use: Use,
     missing: NDArray[np.int64],
 ) -> bool:
-    """Return whether nodes of a run have together what a job misses of generic resources (gres_sched_sufficient)."""
+    """Return whether a run of nodes has the generic resources that a job still lacks (gres_sched_sufficient)."""
     for column in range(len(missing)):
         if missing[column] > 0:
             left = missing[column]
@@ -116,7 +116,7 @@ def run_has(
 
 
 STILL = CPUS_STILL, LEAST_STILL, WANTED_STILL, MOST_STILL = range(4)
-"""Columns of what a job misses still: CPUS, LEAST, WANTED and MOST of its need, less what it has."""
+"""Columns of what a job still lacks: CPUS, LEAST, WANTED and MOST of its need, less what it has."""
 
 
 @lean_kernel
@@ -130,7 +130,7 @@ def take(
     work: Work,
     given: NDArray[np.int64],
 ) -> None:
-    """Give a node to a job; a core is kept for each further node that it must have (eval_nodes_cpus_to_use)."""
+    """Give a node to a job; a core is left for each further node that it needs (eval_nodes_cpus_to_use)."""
     take_as(node, capacity[node], capacity, need, gres, machine, use, work, given)
 
 
@@ -146,7 +146,7 @@ def take_as(
     work: Work,
     given: NDArray[np.int64],
 ) -> None:
-    """Do as `take`, with a node that counts as if it could give so many CPUs."""
+    """Like `take`, with a node that counts as if it could give `counted` CPUs."""
     still = work.still
     kept = max(still[LEAST_STILL] - 1, 0) * threads_on(node, need, machine)
     wanted = max(still[CPUS_STILL] - kept, max(need[TASK_CPUS], need[NODE_CPUS]))
@@ -166,7 +166,7 @@ def has_enough(work: Work) -> bool:
 
 @lean_kernel
 def has_least(work: Work) -> bool:
-    """Return whether a job has what it must have."""
+    """Return whether a job has the least that it needs."""
     return work.still[CPUS_STILL] <= 0 and work.still[LEAST_STILL] <= 0 and not lacking(work.missing)
 
 
@@ -181,7 +181,7 @@ def begin(
     work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Give a job the nodes that it requires, set what it misses still; return whether they can all be given."""
+    """Give a job its required nodes, and set what it still lacks; return whether all could be given."""
     given[:] = 0
     for column in range(len(work.missing)):
         work.missing[column] = gres[OF_JOB, column]
@@ -200,7 +200,7 @@ def begin(
 
 @lean_kernel
 def lacking(missing: NDArray[np.int64]) -> bool:
-    """Return whether a job still misses generic resources."""
+    """Return whether a job still lacks generic resources."""
     for column in range(len(missing)):  # noqa: SIM110  a generator is not compiled
         if missing[column] > 0:
             return True

@@ -1,9 +1,8 @@
 """Nodes that a job prefers because jobs under the same limit on nodes already use them.
 
-Slurm prefers these: it raises the weight of the other nodes by one when a job starts, among nodes that are alike and of
-which some are preferred (node_scheduler.c, _find_grp_node_bitmap and _build_node_list; seen on 22.05, 24.11 and 26.05).
-Nodes that are configured alike count as alike here; before 24.11 they do so by lines of slurm.conf, which are not
-published.
+When a job starts, Slurm raises the weight of other nodes of the same kind by one (node_scheduler.c,
+_find_grp_node_bitmap and _build_node_list; seen on 22.05, 24.11 and 26.05). Here, nodes with equal configuration are of
+the same kind; before 24.11, Slurm goes by the lines of slurm.conf, which are not published.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Jobs = Mapping[tuple[int, int | None], Job]
 
 
 class Together:
-    """The limits on nodes that records count for, and nodes that are alike.
+    """The limits on nodes that apply to records, and the kinds of nodes.
 
     Attributes
     ----------
@@ -55,7 +54,7 @@ class Together:
         sets: NDArray[np.bool_],
         jobs: Jobs,
     ) -> NDArray[np.bool_]:
-        """Return sets of nodes with those that come behind others; write into the rows which of them is whose."""
+        """Return `sets` with sets of nodes that come after others appended; `rows.behind` gets their numbers."""
         if not self.any:
             return sets
         rows.behind[:] = -1
@@ -80,7 +79,7 @@ class Together:
         return found
 
     def _limits(self, at: int) -> Iterator[Counts]:
-        """Yield who counts for a limit on nodes with a record: of each kind of limit for the first that has one."""
+        """Yield for each kind of limit on nodes which jobs count for it; only the first limit of a kind applies."""
         record = self.records[at]
         case = Standing.of(self.cluster, record.job, record.partition, "", "", None, 1, dated=False)
         done: set[str] = set()

@@ -23,7 +23,7 @@ def _before(one: int, other: int, line: Line, flow: Flow) -> bool:
 
 @lean_kernel
 def insert(record: int, count: int, line: Line, flow: Flow) -> None:
-    """Insert a record at its place among the first ones, which are in order."""
+    """Insert a record into the first `count` records, which are in order."""
     at = count
     while at > 0 and _before(record, flow.order[at - 1], line, flow):
         flow.order[at] = flow.order[at - 1]
@@ -33,7 +33,7 @@ def insert(record: int, count: int, line: Line, flow: Flow) -> None:
 
 @lean_kernel
 def age(line: Line, pace: Pace, flow: Flow) -> None:
-    """Recalculate priorities if it is time, and sort again; few records move."""
+    """Recalculate priorities if it is time, and sort again (by insertion, as few records move)."""
     numbers = flow.numbers
     now = numbers[NOW]
     if pace.period == 0 or now < numbers[PRIORITIES]:

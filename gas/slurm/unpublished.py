@@ -1,6 +1,6 @@
-"""Derives unpublished settings from plans, partitions and QOS (slurmrestd before Slurm 26.05).
+"""Infers unpublished settings from plans, partitions and QOS (slurmrestd before Slurm 26.05).
 
-Settings that cannot be derived are unknown: `gas.slurm.settings.Settings` has None for them.
+Settings that cannot be inferred stay unknown: `gas.slurm.settings.Settings` has None for them.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _DEPTHS = {
 
 
 def with_what_shows(cluster: Cluster, tested: int | None = None) -> Cluster:
-    """Return a cluster without settings completed by the derived ones, with cautions about this.
+    """Return a cluster without settings, completed by the inferred ones, with cautions about this.
 
     Parameters
     ----------
     tested
-        Number of jobs that the last backfill cycle tested if it ended because of this number, if published.
+        Number of jobs that the last backfill cycle tested, if it stopped at this depth and this is published.
     """
     return _with_depth(_with_preemption(_with_owners(cluster)), tested)
 
 
 def _with_owners(cluster: Cluster) -> Cluster:
-    """Return the cluster with ExclusiveUser on the partitions whose jobs all share nodes only with the same user.
+    """Return the cluster with ExclusiveUser on partitions whose jobs all share nodes only between jobs of one user.
 
-    One or two such jobs may have asked for it themselves (--exclusive=user).
+    One or two such jobs prove nothing: they may have requested it (--exclusive=user).
     """
     of: dict[str, list[bool]] = {}
     for job in cluster.jobs:
@@ -63,9 +63,8 @@ def _with_depth(cluster: Cluster, tested: int | None) -> Cluster:
 def _with_preemption(cluster: Cluster) -> Cluster:
     """Return the cluster with preemption if jobs show it: by QOS if one lists others, else by tier.
 
-    From 24.11 on a running job has a time from which on it is preemptable, where there is preemption at all (seen);
-    before, jobs that were requeued or cancelled for others show it, once that has happened; and so do plans that a
-    cycle makes only with it.
+    From 24.11, running jobs show the time from which they are preemptable, if there is preemption at all (seen).
+    Before, jobs that have been requeued or cancelled for others reveal it, and plans that a cycle makes only with it.
     """
     settings = cluster.settings or Settings(version=cluster.version)
     if settings.preempt_type is not None:
@@ -91,7 +90,7 @@ def _with_preemption(cluster: Cluster) -> Cluster:
 
 
 def _pushed_aside(cluster: Cluster) -> bool:
-    """Return whether jobs were preempted, or restarted while jobs of a higher tier run on their nodes."""
+    """Return whether a job was preempted, or restarted while jobs of a higher tier run on its partition's nodes."""
     partitions = {one.name: one for one in cluster.partitions}
     if len({one.tier for one in cluster.partitions}) < 2:
         return False

@@ -19,13 +19,13 @@ class Binding:
     outcome
         `WAITS` until others end, `NEVER` while the limit keeps its value, `REJECTED` at submission.
     reason
-        Slurm's name of it in squeue; for a rejected job, sbatch's message.
+        Slurm's name for it in squeue; for a rejected job, sbatch's message.
     words
         The limit as a clause for the user, with its value and the usage.
     bound, asked, used
-        In the unit of the limit, if it is one of amounts.
+        The limit, the request and the usage, in the limit's unit, if it is a number.
     release
-        The earliest second at which it may let the job start, by the ends of running jobs; None if unknown.
+        Epoch second at which it may first let the job start, by the ends of running jobs; None if unknown.
     """
 
     outcome: str
@@ -44,7 +44,7 @@ class Verdict:
     Attributes
     ----------
     unknown
-        Possible further obstacles that are not published, in words.
+        What is not published and might also hold the job back, in words.
     """
 
     bindings: tuple[Binding, ...] = ()
@@ -57,19 +57,19 @@ class Verdict:
 
     @property
     def deciding(self) -> Binding | None:
-        """The first of the worst limits."""
+        """The first limit with the worst outcome."""
         return next((one for one in self.bindings if one.outcome == self.outcome), None)
 
     @property
     def reason(self) -> str:
-        """The reason in squeue, or sbatch's message: that of the first limit."""
+        """The first limit's reason in squeue, or sbatch's message."""
         if self.outcome == REJECTED:
             return self.deciding.reason if self.deciding is not None else ""
         return self.bindings[0].reason if self.bindings else ""
 
     @property
     def release(self) -> int | None:
-        """The earliest second at which all of them may let the job start; None if unknown, or never."""
+        """Epoch second at which all of them may let the job start; None if unknown, or never."""
         if self.outcome != WAITS or any(one.release is None for one in self.bindings):
             return None
         return max(one.release for one in self.bindings if one.release is not None)

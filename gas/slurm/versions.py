@@ -34,70 +34,70 @@ class Rules(NamedTuple):
     Attributes
     ----------
     first_task
-        The published start of an array is that of its first planned task; before, that of its last.
+        The published start of an array is that of its first planned task; before, of its last.
     task_depth
-        bf_max_job_test also ends an array after a started task.
+        bf_max_job_test also stops an array after a task that starts.
     throttle
-        At most as many tasks of an array are planned as may run at once.
+        No more tasks of an array are planned than may run at once.
     window_ends
         A start beyond the window is not tried.
     fresh_weights
-        Weights of nodes are reset for each test; before, weights lowered by a job with GPUs stay for those behind it.
+        Node weights are reset for each test; before, weights lowered for a job with GPUs persist for later jobs.
     whole_tasks
-        CPUs of a node beyond a multiple of those of a task do not count.
+        Leftover CPUs of a node that do not make up a whole task do not count.
     cpus_of_gpus
-        The CPUs of a job include those of its GPUs (--cpus-per-gpu).
-    more_nodes
-        A job with a total number of GPUs may get more nodes than it has tasks.
-    few_nodes
-        It may not get more any longer.
+        The CPUs of a job include those for its GPUs (--cpus-per-gpu).
+    more_nodes, few_nodes
+        A job with a total number of GPUs may get more nodes than it has tasks; from `few_nodes` on it may not.
     least_step
-        A plan counts as one step of bf_resolution long when compared with others.
+        A plan counts as at least one step of bf_resolution when compared with others.
     ends_up
         Ends of plans are rounded up; before, down.
     future
-        The will-run test gets the start that is tried and the next one: it tests "now" only for a start now, removes
-        the jobs that end before, and considers no end after the next start.
+        The will-run test knows the tried start and the next one: it tests "now" only for a start now, removes the jobs
+        that end before the tried start, and considers no end after the next one.
     early_overlap
-        A start is compared with the plans before it is compared with the next start that is tried.
+        A start is compared with plans before it is compared with the next start to try.
     next_slot
-        If no nodes become free, the next start that is tried is the end of the slot after the job's end.
+        If no nodes become free, the next start to try is the end of the slot after the job's end.
     inclusive
-        Jobs that end exactly at the start that is tried are removed too.
+        Jobs that end exactly at the tried start are removed too.
     retry_step
         A start that would be tried again unchanged is moved one step later.
     first_conflict
         The first slot without enough licences determines the next start; before, the last.
     relevant_end
-        A job starts at the last end of a job on the nodes that it gets; before, at the last end of the group.
+        A job starts at the last end of a job on its nodes; before, at the last end of the group.
     last_counted
-        A least loaded node (LLN) counts for as many CPUs as the node gives that was looked at last.
+        A least loaded node (LLN) is credited with the CPUs of the last node examined.
     weakest
         A failed choice is tried again without the one weakest node; before, without all nodes with the fewest CPUs.
     whole_partition
-        Jobs of a partition without sharing count as whole-node jobs in the test.
+        Jobs in a partition without sharing count as whole-node jobs in the test.
     first_node
         A job of at most one node gets the first node that fits; before, the fullest.
     switch_cpus
-        A switch is large enough for a job if its nodes and CPUs are, nodes of further weights are considered until
-        there are as many as the job wants, and switches above count only what is not taken; before, a switch is large
-        enough by its nodes, and until the job has the least.
+        A switch needs enough nodes and CPUs, higher weights are added until there are as many nodes as the job wants,
+        and the switches above count only nodes not taken yet; before, it needs enough nodes, and weights are added
+        until there are the least that the job needs.
     no_lone_task
         A job of one task that requests several tasks per node is never planned.
     own_tasks
-        With tasks per node, nodes are chosen by what so many tasks need, and get only the tasks that there are; before,
-        they are chosen by all that they could give, and each gets as many tasks as are asked for per node.
+        With tasks per node, nodes are chosen by the CPUs of that many tasks, and get only the tasks that exist; before,
+        they are chosen by all CPUs that they could give, and each gets the requested number of tasks.
     tasks_by_gpus
-        Of as many GPUs in all as tasks, each node has as many tasks as GPUs; before, they go to the nodes in turn.
+        If a job has as many GPUs in all as tasks, each node gets as many tasks as GPUs; before, tasks go to the nodes
+        in turn.
     magnetic_ends
         A magnetic reservation attracts only jobs that would end before it does.
     lone_tasks, tasks_together
-        Under CR_Core, a job with GPUs for each task that leaves threads of its cores unused starts only where no node
-        has more of its tasks than sockets; and not so any longer.
+        Under CR_Core, a job with GPUs per task that leaves threads of its cores unused starts only if no node gets more
+        of its tasks than sockets; from `tasks_together` on this is lifted.
     shared_memory_cpus
-        The CPUs that a job has for its memory of a node are those of all of its tasks there.
+        All tasks on a node share the extra CPUs that the job gets for its memory per node.
     all_tasks
-        Each gets as many again, and without a number of nodes there are no more than its tasks need.
+        Each node gets the requested number of tasks per node again, and a job without a number of nodes gets no more
+        nodes than its tasks need.
     """
 
     first_task: bool
@@ -134,7 +134,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, version: str) -> Rules:
-        """Return the rules of a release, written as in 24.11.5; those of the latest one if it is unreadable."""
+        """Return the rules of a release such as 24.11.5; those of the latest if it cannot be read."""
         release = release_of(version)
         known = {row.rule: release is None or release >= row.since for row in ROWS}
         return cls(**known)

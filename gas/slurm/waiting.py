@@ -23,34 +23,34 @@ Key = tuple[int, int | None]
 
 
 class Waiting:
-    """Waiting and later jobs, by place of a job, and by record, which is a job in one of its partitions.
+    """Waiting and later jobs: by place, one for each job, and by record, one for each of its partitions.
 
     Attributes
     ----------
     records
         Of all jobs.
     place
-        Of the job, by record.
+        By record: the place of its job.
     partition
-        Its number, by record: in the order in which they are first named, as in `gas.slurm.rows`.
+        By record: the number of its partition, as in `gas.slurm.rows`.
     tasks
-        How many tasks have not started, by record; 0 of a job that has.
+        By record: the number of its tasks that have not started.
     ghosts
-        By place: the probes, which hold nothing and keep nobody from starting.
+        By place: whether it is a probe, which holds nothing and delays nobody.
     keys
-        By record: what decides on the order besides its priority, the last first.
+        By record: the sort keys apart from its priority, the last first.
     begins
-        By place: epoch second before which it does not start, 0 if there is none.
+        By place: epoch second before which it does not start; 0 if there is none.
     bound, throttled
-        Whether some wait for other jobs or in reservations, and whether some are arrays with a limit of tasks.
+        Whether any jobs wait for other jobs or in reservations, and whether any are arrays with a limit of tasks.
     room
-        How many jobs may run at one time, at the most.
+        Largest number of jobs that can run at once.
     restraints
         The limits of accounts and QOS.
     one_by_one
-        Whether a start may keep others from starting by more than what it takes of the machine.
+        Whether a start may hold back other jobs otherwise than by what it takes of the machine.
     remarks
-        What is not looked at.
+        What is ignored.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Waiting:
     # -- who waits
 
     def next_event(self, now: int) -> int | None:
-        """Return when the next job is submitted, or may begin."""
+        """Return when the next job is submitted, or reaches its begin time."""
         coming, beginning = self.comes_at[~self.arrived], self.begins[self.begins > now]
         due = [int(one.min()) for one in (coming, beginning) if one.size]
         return min(due, default=None)
@@ -173,11 +173,11 @@ class Waiting:
             yield place
 
     def comes(self) -> bool:
-        """Whether a job is not submitted yet."""
+        """Whether any job is still to be submitted."""
         return not self.arrived.all()
 
     def any(self) -> bool:
-        """Whether a waiting job may start at some time."""
+        """Whether any waiting job may still start."""
         return bool(((self.arrived & ~self.held)[self.places] & (self.tasks > 0) & ~self.dropped).any())
 
     def left(self) -> list[int]:
@@ -205,7 +205,7 @@ class Waiting:
         return self.done[self.place[record]]
 
     def record_of(self, key: Key, partition: str) -> int | None:
-        """Return the record by which a job starts in a partition; None if it is not its turn."""
+        """Return the record with which a job or task starts in a partition; None if it is not waiting."""
         if key[0] not in self.ids or not self.arrived[self.ids[key[0]]]:
             return None
         own = [at for at, place in enumerate(self.place) if place == self.ids[key[0]]]
@@ -261,7 +261,7 @@ class Waiting:
         return index[ranks]
 
     def rooms(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of tasks of each array that may start besides the running ones."""
+        """Return how many tasks of each array may start in addition to its running ones."""
         found = np.full(len(index), 1 << 40, np.int64)
         for row in np.flatnonzero(self._throttled[index]).tolist():
             job = self.records[index[row]].job
@@ -270,7 +270,7 @@ class Waiting:
         return found
 
     def _independent(self, place: int, now: int) -> bool:
-        """Return whether an eligible job only waits for its turn (job_mgr.c, job_independent)."""
+        """Return whether an eligible job waits for nothing but its turn (job_mgr.c, job_independent)."""
         job = self.jobs[place]
         found, any_of = self.depends[place]
         if found and not fulfilled(found, any_of, now, self._times, self._alone(place), self._failed):
@@ -308,7 +308,7 @@ class Waiting:
 
 
 def _waiting(job: Job) -> Job:
-    """Return a job as a waiting job, without Slurm's present statements on it."""
+    """Return a job as a waiting job, without Slurm's reason and plan."""
     return replace(job, state="PENDING", reason="", start=None, end=None, planned_nodes=())
 
 

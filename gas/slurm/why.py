@@ -1,4 +1,4 @@
-"""Why Slurm has no plan for a job at first, in the words that are shown."""
+"""Why Slurm has no plan for a job at first, as shown to users."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ _BLOCKED = {
     Blocked.RESERVATION: Why.RESERVATION, Blocked.FORBIDDEN: Why.FORBIDDEN,
 }  # fmt: skip
 FINAL = frozenset({Why.PARTITION, Why.CONSTRAINT, Why.FORBIDDEN})
-"""For these a job never starts, unless a user or an administrator changes something."""
+"""With these a job never starts, unless a user or an administrator changes something."""
 
 
 def why_of(record: Record, state: int) -> Why | None:
-    """Return why a record has no plan, by the state that a cycle left it in; None if it has one."""
+    """Return why a record has no plan, from its outcome in a cycle; None if it has one."""
     if record.blocked is not None:
         return _BLOCKED[record.blocked]
     return _WHY.get(state)

@@ -1,8 +1,8 @@
-"""The first end of running jobs at which a job fits on some nodes (select/cons_tres, job_test.c, _will_run_test).
+"""The first end of a running job at which a waiting one fits (select/cons_tres, job_test.c, _will_run_test).
 
 Slurm removes running jobs in the order of their ends, in growing groups: ends within half a minute of the first,
-rounded up, then a minute, two, four. It tests after each group, and the start is the last end of the group. Far ends
-are thus grouped coarsely, which may put a start hours after the end that it needs.
+rounded up, then a minute, two, four. It tests after each group, and the start is the last end in the group. Distant
+ends are thus grouped coarsely, so a start may be hours later than necessary.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIRST_WINDOW = 30
 """Length of the first group of ends, in seconds."""
 
 TOGETHER = 201
-"""Number of removed jobs after which ends within a group are no longer tested (rm_job_cnt)."""
+"""Number of removed jobs after which the count restarts without a test (rm_job_cnt)."""
 
 NEVER = -1
 """The start of a job that does not fit."""
@@ -37,16 +37,16 @@ class Running(NamedTuple):
     Attributes
     ----------
     order
-        The jobs by their ends.
+        The jobs in order of their ends.
     end, kind, whole, sharing
-        By job: when it ends, which kind of preemptable job it is, whether it shares no nodes, and with whom it does
+        By job: its end, its kind for preemption, whether it holds whole nodes, and with whom it shares nodes
         (`gas.slurm.owners`).
     first, shares
-        By job: its shares are `shares` ones from `first` on.
+        By job: the index of its first share (the part of a node that it holds), and their number.
     node, cpus, memory, gres, limited
         By share.
     total
-        How many jobs, and how many shares, there are: both arrays have room for those that start in a cycle.
+        Number of jobs, and of shares; the arrays have space for jobs that start in a cycle.
     """
 
     order: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Running(NamedTuple):
 
 @lean_kernel
 def add(use: Use, running: Running, job: int, sign: int) -> None:
-    """Put a running job on its nodes (sign 1), or remove it (-1)."""
+    """Add a running job to the allocations (sign 1), or remove it (-1)."""
     for share in range(running.first[job], running.first[job] + running.shares[job]):
         node = running.node[share]
         use.cpus[node] += sign * running.cpus[share]
@@ -81,7 +81,7 @@ def add(use: Use, running: Running, job: int, sign: int) -> None:
 
 @lean_kernel
 def touches(offered: NDArray[np.bool_], running: Running, job: int) -> bool:
-    """Return whether a running job uses some of the nodes."""
+    """Return whether a running job uses any of these nodes."""
     for share in range(running.first[job], running.first[job] + running.shares[job]):
         if offered[running.node[share]]:
             return True
@@ -99,7 +99,7 @@ def _take_away(
     running: Running,
     work: Work,
 ) -> tuple[int, int]:
-    """Remove a running job, and write what its nodes can then give; return the increase of nodes and CPUs."""
+    """Remove a running job, update what its nodes can give, and return the increase in nodes and CPUs."""
     add(use, running, job, -1)
     nodes, cpus = 0, 0
     for share in range(running.first[job], running.first[job] + running.shares[job]):
@@ -138,24 +138,24 @@ def will_run(
     work: Work,
     given: NDArray[np.int64],
 ) -> int:
-    """Return the instant from which a job fits, `NEVER` if it does not, and write its CPUs by node into `given`.
+    """Return the epoch second from which a job fits, or `NEVER`, and write its CPUs by node into `given`.
 
-    The use of nodes changes meanwhile, and is restored on return.
+    Allocations change during the test, and are restored at its end.
 
     Parameters
     ----------
     start, later
-        The start that is tried, and the one that is tried next (-1 if none is known).
+        The tried start, and the next one to try (-1 if unknown).
     only_now
-        It starts now or is not planned.
+        Whether the job starts now or is not planned.
     present, ended
-        What each node can give to it when the first so many jobs, by their ends, have been taken away, as they have
-        from what is in use: those that end before the start that is tried, where that is not now.
+        By node, the CPUs that it can give without the first `ended` jobs in order of their ends. These end before the
+        tried start, and have been removed from `use`.
     preemptable, preempts
-        By kind of running job: whether it may take their place; and whether it may of any.
+        By kind of running job, whether the job may preempt it; and whether it may preempt any.
     linear, grace
-        bf_window_linear; how many seconds after its end a job is guessed to be gone which should be (KillWait, and what
-        jobs may be over their limit).
+        bf_window_linear; and the seconds after which a job past its end is assumed to be gone (KillWait plus
+        OverTimeLimit).
     """
     capacity = work.capacity
     nodes, cpus = 0, 0
@@ -165,7 +165,7 @@ def will_run(
             capacity[node] = present[node]
             nodes += 1
             cpus += present[node]
-    linear_select = need[ORDER] == LINEAR  # does not know the start that is tried, and removes one by one
+    linear_select = need[ORDER] == LINEAR  # ignores the tried start, and removes jobs one by one
     trying_now = not rules.future or start <= now or linear_select
     if (
         (trying_now or not (only_now or preempts))
@@ -179,7 +179,7 @@ def will_run(
     if only_now and not preempts:
         leave_weights(capacity, need, gres, machine, use)
         return NEVER
-    removed = work.removed  # what was taken away here: before the groups, and then in one of them
+    removed = work.removed  # the jobs removed here: first the preempted ones, then the groups
     count, before_groups = 0, 0
     total = running.total[0]
     found = NEVER
@@ -246,7 +246,7 @@ def will_run(
             found = running.end[last]
             if rules.relevant_end and not linear_select:
                 found = max(_last_on(given, running, removed[before_groups:count]), now)
-            if found <= now:  # it should have gone already
+            if found <= now:  # the job should be gone already
                 found = max(found + grace, now + 1)
             break
         if linear > 0:
