@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from gas.slurm.cluster import Cluster, Job, Partition
 
-__all__ = ["Preempts", "in_the_way", "preempting"]
+__all__ = ["Preempts", "exempt", "in_the_way", "preempting"]
 
 Preempts = Callable[[Job, Partition, Job], bool]
 """Whether a waiting job in a partition may preempt a running one."""
@@ -15,7 +15,7 @@ Preempts = Callable[[Job, Partition, Job], bool]
 def preempting(cluster: Cluster) -> Preempts | None:
     """Return the configured rule of preemption; None if no job may preempt, or the rule is not published.
 
-    PreemptExemptTime and grace times are ignored: a preempted job leaves at once.
+    Grace times are ignored: a preempted job leaves at once.
     """
     settings = cluster.settings
     if settings is None or not settings.preempts:
@@ -24,15 +24,36 @@ def preempting(cluster: Cluster) -> Preempts | None:
 
     def by_tier(waiting: Job, partition: Partition, running: Job) -> bool:
         other = partitions.get(running.partitions[0]) if running.partitions else None
+        if exempt(cluster, running):
+            return False
         return other is not None and other.tier < partition.tier and other.preempt_mode.upper() != "OFF"
 
     known = {} if cluster.accounting is None else dict(cluster.accounting.qos)
 
     def by_qos(waiting: Job, partition: Partition, running: Job) -> bool:
         own = known.get(waiting.qos)
-        return own is not None and running.qos in own.preempts
+        return own is not None and running.qos in own.preempts and not exempt(cluster, running)
 
     return {"partition_prio": by_tier, "qos": by_qos}.get(settings.preempt_type or "")
+
+
+def exempt(cluster: Cluster, running: Job) -> bool:
+    """Return whether a running job has not run long enough to be preempted (PreemptExemptTime; first that of QOS).
+
+    The QOS of its partition comes before its own, or after it with the flag OverPartQOS.
+    """
+    if running.start is None:
+        return False
+    known = {} if cluster.accounting is None else cluster.accounting.qos
+    of_partition = [one.qos for one in cluster.partitions if one.name in running.partitions[:1]]
+    own = known.get(running.qos)
+    names = [*of_partition, running.qos]
+    if own is not None and own.has("OverPartQOS"):
+        names.reverse()
+    times = [known[name].exempt for name in names if name in known]
+    given = None if cluster.settings is None else cluster.settings.preempt_exempt
+    least = next((one for one in times if one is not None), given)
+    return least is not None and cluster.now < running.start + least
 
 
 def in_the_way(cluster: Cluster, job: Job, partition: Partition, nodes: Iterable[str]) -> tuple[Job, ...]:

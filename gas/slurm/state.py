@@ -13,7 +13,7 @@ from gas.slurm.cluster import Cluster, Job, Reservation
 from gas.slurm.machine import Machine, Use
 from gas.slurm.order import HOLDING, Record, end_of
 from gas.slurm.parameters import KILL_WAIT, parameters_of
-from gas.slurm.preemption import Preempts
+from gas.slurm.preemption import Preempts, exempt
 from gas.slurm.records import records_of
 from gas.slurm.reservations import over, unseen_reserved
 from gas.slurm.rows import Closures, Parameters, Records
@@ -188,7 +188,7 @@ def _preempting(
 ) -> NDArray[np.bool_]:
     """Return which kind of waiting job may preempt which kind of running job; writes the kinds of running jobs."""
     waiting = [(record.partition.name, record.job.qos) for record in records]
-    there = [((job.partitions or ("",))[0], job.qos) for job in jobs]
+    there = [((job.partitions or ("",))[0], job.qos, exempt(build.cluster, job)) for job in jobs]
     running.kind[: len(jobs)] = numbers_of(there)
     kinds = list(dict.fromkeys(there))
     asking = dict(zip(waiting, records, strict=True))

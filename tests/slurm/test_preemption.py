@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from made_clusters import cluster, job, running
+from made_clusters import NOW, cluster, job, planned, running
 
 from gas.slurm.accounting import Accounting, Qos
 from gas.slurm.cluster import Partition
-from gas.slurm.preemption import preempting
+from gas.slurm.preemption import exempt, preempting
 from gas.slurm.settings import Settings
 
 LOW, HIGH = Partition("low", ("n0",), tier=1), Partition("high", ("n0",), tier=5)
@@ -43,3 +43,37 @@ def test_by_qos_those_of_one_that_lists_the_others():
     assert not may("qos", job(qos="normal"), HIGH, there)
     assert not may("qos", job(qos="urgent"), LOW, replace(there, qos="urgent"))
     assert not may("qos", job(qos="unknown"), LOW, there)
+
+
+@pytest.mark.parametrize(
+    ("exempts", "own", "of_partition", "flags", "still"),
+    [
+        (None, None, None, "", False), (600, None, None, "", True), (300, None, None, "", False),
+        (600, 300, None, "", False), (None, 600, None, "", True), (600, 0, 700, "", True),
+        (600, 0, 700, "OverPartQOS", False),
+    ],
+)  # fmt: skip
+def test_nobody_may_before_a_job_has_run_for_its_exempt_time(exempts, own, of_partition, flags, still):
+    qos = {"normal": Qos("normal", exempt=own, flags=frozenset({flags.lower()})), "p": Qos("p", exempt=of_partition)}
+    made = replace(
+        cluster(partitions=(replace(LOW, qos="p"), HIGH)), accounting=Accounting("me", qos=qos),
+        settings=Settings(preempt_type="partition_prio", preempt_mode=frozenset({"CANCEL"}), preempt_exempt=exempts),
+    )  # fmt: skip
+    there = replace(running(1, "n0", end=900, partitions=("low",), qos="normal"), start=NOW - 500)
+    assert exempt(made, there) is still
+    assert preempting(made)(job(), HIGH, there) is not still
+
+
+def test_a_plan_takes_the_place_of_those_only_that_are_not_exempt():
+    """Seen on 22.05: urgent jobs wait for the ends of jobs that began a minute ago (PreemptExemptTime=01:00:00)."""
+    both = (Partition("low", ("n0", "n1"), tier=1), Partition("high", ("n0", "n1"), tier=5))
+    old, new = (
+        replace(running(at + 1, f"n{at}", end=9000, partitions=("low",), qos="normal"), start=NOW - age)
+        for at, age in enumerate((4000, 60))
+    )
+    made = replace(
+        cluster(old, new, partitions=both),
+        settings=Settings(preempt_type="partition_prio", preempt_mode=frozenset({"CANCEL"}), preempt_exempt=3600),
+    )
+    assert planned(made, job(0, 4, partitions=("high",))) == (0, [0])
+    assert planned(made, job(0, 8, partitions=("high",))) == (9000, [0, 1])

@@ -938,6 +938,276 @@ class Linear(Aspect):
             del job.options["nodes"]
 
 
+class PartitionLimits(Aspect):
+    """Partitions on all nodes that differ in what their jobs may have together, by a QOS, or each, by their lines."""
+
+    OF_QOS = (
+        "GrpTRES=cpu=20", "GrpTRES=node=4", "MaxTRESPerUser=cpu=12", "MaxJobsPerUser=2", "GrpJobs=3", "MaxWall=60",
+        "MaxTRES=cpu=12", "MinTRES=cpu=4", "GrpTRESRunMins=cpu=1500", "MaxTRESRunMinsPerUser=cpu=900",
+        "MaxTRESPerAccount=cpu=16", "MaxTRESPerNode=cpu=2", "MaxSubmitJobsPerUser=3", "GrpTRES=billing=24",
+        "MaxTRESMins=cpu=600",
+    )  # fmt: skip
+    OF_LINE = ("MaxNodes=3", "MinNodes=2", "MaxTime=45", "MaxNodes=2 MaxTime=90", "DefaultTime=20")
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"limits", "qos"}
+        flags = chance.choice(("", "", "Flags=DenyOnLimit", "Flags=OverPartQOS"))
+        site.qos["part"] = f"{chance.choice(self.OF_QOS)} {flags if 'Deny' in flags else ''}".strip()
+        if "OverPart" in flags:
+            site.qos["over"] = f"{chance.choice(self.OF_QOS)} {flags}"
+        weights = chance.choice(("", "", " TRESBillingWeights=CPU=2.0"))
+        site.partitions["floating"] = f"Nodes=ALL MaxTime=1440 QOS=part{weights}"
+        line = chance.choice(self.OF_LINE)
+        site.partitions["lined"] = f"Nodes=n[03-12] {line}{'' if 'MaxTime' in line else ' MaxTime=1440'}"
+        if chance.random() < 0.4:
+            site.lines["EnforcePartLimits"] = chance.choice(("ALL", "ANY", "NO"))
+
+    def job(self, job, chance, past):
+        job.options["partition"] = chance.choice(("main", "floating", "lined", "floating"))
+        job.options["ntasks"] = str(min(job.size, 30))
+        if len(past) in (0, 2, 7, 9):
+            job.user = ASKER
+            job.options |= {"ntasks": str(chance.randint(3, 7)), "partition": "floating"}
+
+    def probe(self, job, chance):
+        job.options["partition"] = chance.choice(("main", "floating", "floating", "lined"))
+
+
+class PreemptionModes(Aspect):
+    """Jobs that push others aside in other ways: by suspending them, after some grace, not everywhere, or not yet."""
+
+    WAYS = ("grace", "off", "suspend", "exempt", "youngest", "qos grace", "qos mode", "within", "two tiers")
+
+    def configure(self, site, chance):
+        self.way = way = chance.choice(self.WAYS)
+        mode = chance.choice(("REQUEUE", "CANCEL"))
+        by_qos = way.startswith("qos") or way == "within"
+        site.lines |= {
+            "PreemptType": f"preempt/{'qos' if by_qos else 'partition_prio'}", "PreemptMode": mode, "JobRequeue": "1",
+        }  # fmt: skip
+        if by_qos:
+            site.accounting = True
+            site.enforced |= {"associations", "qos"}
+            more = {"qos grace": "GraceTime=120", "qos mode": "PreemptMode=cluster"}.get(way, "")
+            site.qos |= {"normal": more, "urgent": "Preempt=normal", "calm": "PreemptMode=requeue"}
+            if way == "within":
+                site.lines["PreemptMode"] = f"{mode},WITHIN"
+            return
+        site.partitions["urgent"] = "Nodes=ALL MaxTime=1440 PriorityTier=10"
+        if way == "grace":
+            site.main["GraceTime"] = "120"
+        elif way == "off":
+            site.partitions["safe"] = "Nodes=ALL MaxTime=1440 PreemptMode=OFF"
+        elif way == "suspend":
+            site.lines["PreemptMode"] = "SUSPEND,GANG"
+            site.main["OverSubscribe"] = "FORCE:1"
+            site.partitions["urgent"] += " OverSubscribe=FORCE:1"
+        elif way == "exempt":
+            site.lines["PreemptExemptTime"] = "01:00:00"
+        elif way == "youngest":
+            site.scheduling |= {"preempt_youngest_first": None, "preempt_strict_order": None}
+        elif way == "two tiers":
+            site.partitions["middle"] = "Nodes=n[05-12] MaxTime=1440 PriorityTier=5"
+
+    def job(self, job, chance, past):
+        if self.way.startswith("qos") or self.way == "within":
+            job.options["qos"] = chance.choice(("normal", "normal", "urgent", "calm"))
+        else:
+            names = {"off": ("main", "safe", "urgent"), "two tiers": ("main", "middle", "urgent")}
+            job.options["partition"] = chance.choice(names.get(self.way, ("main", "main", "main", "urgent")))
+            job.options["ntasks"] = str(min(job.size, 32))
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+        if chance.random() < 0.4:
+            key = "qos" if self.way.startswith("qos") or self.way == "within" else "partition"
+            job.options[key] = "urgent"
+
+
+class Backfill(Aspect):
+    """Other parameters of the backfill scheduler."""
+
+    WAYS: ClassVar[tuple[dict[str, str | None], ...]] = (
+        {"bf_window": "120"}, {"bf_resolution": "300"}, {"bf_resolution": "600", "bf_window": "10080"},
+        {"bf_max_job_user_part": "2"}, {"bf_max_job_assoc": "3"}, {"bf_max_job_user": "3", "bf_max_job_part": "9"},
+        {"bf_job_part_count_reserve": "3"}, {"bf_min_prio_reserve": "4294901750"}, {"bf_running_job_reserve": None},
+        {"bf_licenses": None}, {"bf_window_linear": "60"}, {"bf_max_job_start": "2"}, {"bf_node_space_size": "8"},
+        {"bf_hetjob_prio": "min"}, {"bf_max_job_array_resv": "3"}, {"assoc_limit_stop": None},
+        {"default_queue_depth": "5"}, {"partition_job_depth": "3"}, {"defer": None}, {"sched_max_job_start": "1"},
+        {"bf_max_job_test": "9", "bf_max_job_array_resv": "0"}, {"sched_interval": "-1"},
+    )  # fmt: skip
+
+    def configure(self, site, chance):
+        self.way = chance.choice(self.WAYS)
+        site.scheduling |= self.way
+        site.partitions["half"] = "Nodes=n[05-12] MaxTime=1440"
+        site.lines["Licenses"] = "matlab:4"
+        if "assoc_limit_stop" in self.way or "bf_max_job_assoc" in self.way:
+            site.accounting = True
+            site.enforced |= {"limits", "qos"}
+            site.qos["few"] = chance.choice(("GrpTRES=cpu=12", "MaxJobsPerUser=1"))
+
+    def job(self, job, chance, past):
+        if len(past) in (3, 8, 11, 14):
+            job.user = ASKER
+        if chance.random() < 0.3:
+            job.options |= {"partition": "half", "ntasks": str(min(job.size, 30))}
+        if "bf_licenses" in self.way and chance.random() < 0.5:
+            job.options["licenses"] = f"matlab:{chance.randint(1, 3)}"
+        if "array" in "".join(self.way) and chance.random() < 0.4:
+            job.options |= {"array": f"0-{chance.randint(2, 8)}", "ntasks": str(min(job.size, 8))}
+        if "assoc_limit_stop" in self.way and chance.random() < 0.4:
+            job.options["qos"] = "few"
+
+    def probe(self, job, chance):
+        if chance.random() < 0.3:
+            job.options |= {"partition": "half", "ntasks": str(min(job.size, 30))}
+        if "bf_licenses" in self.way and chance.random() < 0.5:
+            job.options["licenses"] = f"matlab:{chance.randint(1, 3)}"
+
+
+class Constraints(Aspect):
+    """Constraints with alternatives, counts of nodes, preferences."""
+
+    WAYS: ClassVar[tuple[dict[str, str | None], ...]] = (
+        {"constraint": "[fast|slow]"}, {"constraint": "(fast|slow)&ib"}, {"constraint": "[fast&ib|slow]"},
+        {"constraint": "[fast*2&slow*1]", "nodes": "3", "ntasks": "3"}, {"constraint": "fast*2", "nodes": "3",
+        "ntasks": "6"}, {"prefer": "ib"}, {"prefer": "slow", "constraint": "fast|slow"},
+        {"constraint": "[rack1|rack2]"}, {"constraint": "fast&rack1"}, {"constraint": "slow|ib|rack2"},
+    )  # fmt: skip
+
+    def configure(self, site, chance):
+        for at, features in enumerate((("fast", "ib", "rack1"), ("slow", "rack1"), ("fast", "rack2"))):
+            site.groups[at] = replace(site.groups[at], features=features)
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.5:
+            self._ask(job, chance)
+
+    def probe(self, job, chance):
+        if chance.random() < 0.8:
+            self._ask(job, chance)
+        job.options.pop("nodes", None)
+
+    def _ask(self, job, chance):
+        job.options["ntasks"] = str(min(job.size, 16))
+        job.options |= chance.choice(self.WAYS)
+
+
+class OwnReservations(Aspect):
+    """Reservations that the asker may use, of nodes, cores or licences, which attract jobs or are flexible."""
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"associations", "qos"}
+        site.lines["Licenses"] = "matlab:4"
+
+    def prepare(self, slurm, chance):
+        self.flags = chance.choice(("", "", "MAGNETIC", "FLEX", "IGNORE_JOBS,FLEX", "MAGNETIC,FLEX", "ANY_NODES"))
+        first = chance.randint(1, 6)
+        flags = [f"Flags={self.flags}"] if self.flags else []
+        what = chance.choice((f"Nodes=n[{first:02}-{first + chance.randint(1, 5):02}]", "NodeCnt=4", "NodeCnt=3"))
+        if "ANY_NODES" in self.flags:
+            what = "Licenses=matlab:2"
+        begin = chance.choice(("now", "now+20minutes", "now+90minutes"))
+        slurm.run(
+            "scontrol", "create", "reservation", "ReservationName=own", f"Users={ASKER},{OTHERS[0]}", what, *flags,
+            f"StartTime={begin}", f"Duration={chance.randrange(60, 400)}",
+        )  # fmt: skip
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.3:
+            job.user = chance.choice((ASKER, OTHERS[0]))
+            job.options |= {"ntasks": str(min(job.size, 8))}
+            if chance.random() < 0.7:
+                job.options["reservation"] = "own"
+        if chance.random() < 0.2:
+            job.options["licenses"] = "matlab:1"
+
+    def probe(self, job, chance):
+        if chance.random() < 0.6:
+            job.options |= {"reservation": "own", "ntasks": str(min(job.size, 12))}
+
+
+class Times(Aspect):
+    """Limits that may be shortened, deadlines, jobs that begin later, jobs without a limit, and partitions without."""
+
+    def configure(self, site, chance):
+        site.main |= chance.choice(
+            ({}, {"DefaultTime": "NONE"}, {"MaxTime": "UNLIMITED"}, {"MaxTime": "UNLIMITED", "DefaultTime": "NONE"})
+        )
+        site.lines |= chance.choice(({}, {"OverTimeLimit": "20"}, {"OverTimeLimit": "UNLIMITED"}))
+
+    def job(self, job, chance, past):
+        way = chance.choice(("min", "deadline", "begin", "none", "", ""))
+        if way == "min":
+            job.options["time-min"] = str(max(int(job.options["time"] or 1) // 3, 1))
+        elif way == "deadline":
+            job.options["deadline"] = f"now+{chance.randint(150, 900)}minutes"
+        elif way == "begin":
+            job.options["begin"] = f"now+{chance.randint(5, 200)}minutes"
+        elif way == "none":
+            del job.options["time"]
+
+    def probe(self, job, chance):
+        way = chance.choice(("min", "deadline", "begin", "", ""))
+        if way == "min":
+            job.options["time-min"] = str(max(int(job.options["time"] or 1) // 3, 1))
+        elif way == "deadline":
+            job.options["deadline"] = f"now+{chance.randint(20, 900)}minutes"
+        elif way == "begin":
+            job.options["begin"] = f"now+{chance.randint(5, 200)}minutes"
+
+
+class Sizes(Aspect):
+    """Nodes of many sizes of CPUs and memory in one partition, with weights or none, some of them out of order."""
+
+    def configure(self, site, chance):
+        cpus = chance.choice(((4, 8, 16), (16, 4, 8), (2, 12, 6), (32, 4, 4)))
+        weights = chance.choice(((1, 1, 1), (1, 5, 10), (10, 5, 1)))
+        site.groups = [
+            Nodes(4, each, memory=1000 * each, more=f"Weight={weight}")
+            for each, weight in zip(cpus, weights, strict=True)
+        ]
+        site.lines["SelectTypeParameters"] = chance.choice(("CR_Core_Memory", "CR_Core", "CR_CPU_Memory"))
+        if "Memory" in site.lines["SelectTypeParameters"]:
+            site.lines |= chance.choice(({"DefMemPerNode": "2000"}, {"DefMemPerCPU": "800"}, {"DefMemPerNode": "800"}))
+        self.largest = max(cpus)
+
+    def prepare(self, slurm, chance):
+        for number in chance.sample(range(1, 13), chance.choice((0, 1, 2))):
+            how = chance.choice(("DRAIN", "DOWN", "FAIL"))
+            slurm.run("scontrol", "update", f"NodeName=n{number:02}", f"State={how}", "Reason=test")
+
+    def job(self, job, chance, past):
+        way, size = chance.random(), job.size
+        if way < 0.2:
+            job.options |= {"exclusive": None, "ntasks": str(max(1, size // 2))}
+        elif way < 0.35:
+            nodes = chance.randint(1, 4)
+            job.options |= {"nodes": str(nodes), "ntasks": str(max(nodes, min(size, nodes * 2)))}
+        elif way < 0.5:
+            each = chance.choice((2, 4, 6))
+            job.options |= {"cpus-per-task": str(each), "ntasks": str(max(1, min(size // each, 6)))}
+        elif way < 0.6:
+            job.options |= {"mem": "3000", "ntasks": str(chance.randint(1, 8))}
+        elif way < 0.8:
+            job.options["ntasks"] = str(chance.randint(1, self.largest))
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+        job.options.pop("nodes", None)
+
+
+class Crowd(Shapes):
+    """A long queue of many users."""
+
+    def configure(self, site, chance):
+        site.jobs = 150
+        site.scheduling["bf_window"] = "20160"
+
+
 class Choices(Aspect):
     """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
 
@@ -1003,6 +1273,9 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "memory threads": (MemoryThreads,),
     "gpu partitions": (GpuPartitions,), "gpu cores": (GpuCores,), "selections": (Selections,),
     "same users": (SameUsers,), "linear": (Linear,),
+    "partition limits": (PartitionLimits,), "preemption modes": (PreemptionModes,), "backfill": (Backfill,),
+    "constraints": (Constraints,), "own reservations": (OwnReservations,), "times": (Times,), "sizes": (Sizes,),
+    "crowd": (Crowd,),
     "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
 }  # fmt: skip
 
