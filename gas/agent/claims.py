@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from documents.whole_file import whole_file
 from gas.errors import BadInput
 from gas.placeholders import literal
 
@@ -207,10 +207,8 @@ class Claim:
 
     def _write(self, name: str, facts: dict[str, Any]) -> None:
         try:
-            with (self.folder / name).open("w") as file:
-                file.write(json.dumps(facts))
-                file.flush()
-                os.fsync(file.fileno())
+            with whole_file(self.folder / name) as file:
+                file.write(json.dumps(facts).encode())
         except OSError as error:
             raise BadInput(
                 f"{self.folder}: cannot be written ({error.strerror}); give another folder with --shared"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from gas.agent.holdings import Holdings, Part, abandoned, open_holdings
 from gas.agent.options import Run
-from gas.agent.schedulers import Scheduler, called, find_by_key
+from gas.agent.schedulers import Scheduler, called, find_by_key, identity_of
 from gas.agent.spreading import PlannedTogether
 from gas.agent.states import ENDED
 from gas.agent.submission import ATTEMPTS, Submitted, job_for
@@ -173,7 +173,7 @@ class Together:
             if not isinstance(chosen, S3Endpoint):
                 raise BadInput(f"{part.scheduler}: is in the best combination but accepts no reservations for jobs")
             size = part.processors, part.walltime, part.execution_time, part.start
-            parts.append(Part(part.scheduler, chosen.address, *size, chosen.identity()))
+            parts.append(Part(part.scheduler, chosen.address, *size, identity_of(chosen)))
         held.taking(parts, own=self._own)
         try:
             for place in range(len(parts)):
@@ -342,7 +342,7 @@ class Together:
         """Return the scheduler of a part, at its earlier address or another one; None if it is not named now."""
         where = self._endpoints.get(part.address)
         if where is None and part.identity is not None:
-            where = next((one for one in self._endpoints.values() if one.identity() == part.identity), None)
+            where = next((one for one in self._endpoints.values() if identity_of(one) == part.identity), None)
             if where is not None:
                 self._endpoints[part.address] = where
         return where

@@ -22,7 +22,7 @@ from gas.agent.claims import Claim
 from gas.agent.following import WAITING_PATIENCE, WAITING_PAUSES
 from gas.agent.options import PlanOptions, Run
 from gas.agent.polling import Poll
-from gas.agent.schedulers import Scheduler, called, identified
+from gas.agent.schedulers import Scheduler, called
 from gas.agent.states import ENDED
 from gas.agent.submission import Submission, Submitted
 from gas.endpoints import InDoubt, JobEndpoint
@@ -197,7 +197,7 @@ class Redundant:
         longest = self._claim.noted().get("longest")
         waits = first.job["state"] == "queued" and self._claim.winner() is None
         try:
-            jobs[Claim.name_of(identified(first.endpoint))] = first
+            jobs[Claim.name_of(first.endpoint.identity())] = first
             if longest is not None:
                 self._add_further(jobs, int(longest), waits=waits)
         except BaseException:
@@ -215,7 +215,7 @@ class Redundant:
         unnamed = {name: address for name, address in sent.items() if address not in addresses}
         for one in given if unnamed else ():
             with contextlib.suppress(GasError):
-                unnamed.pop(Claim.name_of(identified(one)), None)
+                unnamed.pop(Claim.name_of(one.identity()), None)
         for address in unnamed.values():
             raise Conflict(
                 f"--key {self.key}: was also sent to {address} before, where a job may wait; name it too (-e "
@@ -229,7 +229,7 @@ class Redundant:
             if not isinstance(one, JobEndpoint):
                 continue
             try:
-                name = Claim.name_of(identified(one))
+                name = Claim.name_of(one.identity())
             except GasError as error:
                 self._remark(f"{called(one)}: gets no request: {error}")
                 continue

@@ -13,6 +13,7 @@ import math
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ __all__ = [
     "chosen_endpoints",
     "find_by_key",
     "gather",
-    "identified",
+    "identity_of",
     "job_endpoint",
     "job_endpoints",
     "job_of",
@@ -368,19 +369,11 @@ def called(endpoint: Endpoint) -> str:
     return endpoint.configured_as or endpoint.name
 
 
-def identified(endpoint: JobEndpoint) -> str:
-    """Return an identity that all endpoints of one scheduler share, whatever their addresses.
-
-    Raises
-    ------
-    GasError
-        It does not answer.
-    """
-    from gas.endpoints import S3Endpoint
-
-    if isinstance(endpoint, S3Endpoint):
-        return endpoint.machine().get("identity") or endpoint.target
-    return endpoint.target
+def identity_of(endpoint: Endpoint) -> str | None:
+    """Return what is the same for each address of a scheduler; None if it does not answer."""
+    with suppress(GasError):
+        return endpoint.identity()
+    return None
 
 
 def find_by_key(schedulers: Sequence[Scheduler], key: str) -> tuple[JobEndpoint, dict[str, Any]] | None:

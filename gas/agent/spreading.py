@@ -8,7 +8,7 @@ from typing import Any
 
 from gas.agent.choice import Task, why_nothing
 from gas.agent.options import PlanOptions
-from gas.agent.schedulers import lists_of
+from gas.agent.schedulers import identity_of, lists_of
 from gas.application import Application
 from gas.coallocation import COST, MOST_MACHINES, CoallocatedPlan, Coallocation, coallocate
 from gas.endpoints import Answer, Endpoint, S3Endpoint
@@ -114,7 +114,7 @@ def named_twice(answers: Sequence[Answer]) -> dict[str, str]:
     found = {}
     several = [(a, a.endpoint) for a in answers if a.availability is not None and isinstance(a.endpoint, S3Endpoint)]
     for answer, endpoint in several if len(several) > 1 else ():
-        identity = endpoint.identity()
+        identity = identity_of(endpoint)
         if identity is not None and (other := first.setdefault(identity, answer)) is not answer:
             found[answer.name] = f"it is {other.name} ({other.endpoint.address}) under another address"
     return found

@@ -22,7 +22,7 @@ from gas.agent.claims import Claim
 from gas.agent.holdings import claimed
 from gas.agent.offering import offering, without_offers
 from gas.agent.options import Instant, PlanOptions, Run
-from gas.agent.schedulers import Scheduler, called, find_by_key, identified
+from gas.agent.schedulers import Scheduler, called, find_by_key, identity_of
 from gas.agent.scripts import Asking
 from gas.agent.states import describe
 from gas.endpoints import Endpoint, InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
@@ -151,7 +151,7 @@ def _that_was_sent_to(page: Page, schedulers: Sequence[Scheduler]) -> list[Sched
     its: list[Scheduler] = [one for one in schedulers if not isinstance(one, tuple) and one.address == page.address]
     if its or page.identity is None:  # do not query others, which may be down
         return its
-    its += [one for one in schedulers if isinstance(one, S3Endpoint) and one.identity() == page.identity][:1]
+    its += [one for one in schedulers if isinstance(one, S3Endpoint) and identity_of(one) == page.identity][:1]
     return its
 
 
@@ -372,7 +372,7 @@ class Submission:
         """Submit to a scheduler; it is noted before, unless no job with this key can be there."""
         chosen.tell = self._tell
         if page is not None:
-            identity = chosen.identity() if isinstance(chosen, S3Endpoint) else None
+            identity = identity_of(chosen) if isinstance(chosen, S3Endpoint) else None
             claim = None if self._claim is None else str(self._claim.folder)
             page.sent_to(chosen.address, int(time.time()), identity, claim)
             chosen.noted = lambda id: self._noted(page, id)
@@ -381,7 +381,7 @@ class Submission:
         else:  # the key is new, or was searched for
             chosen.unused(self.key)
         if self._claim is not None and isinstance(chosen, Scripted) and chosen.script is not None:
-            chosen = chosen.with_script(self._claim.script(identified(chosen), chosen.script))
+            chosen = chosen.with_script(self._claim.script(chosen.identity(), chosen.script))
         try:
             made = chosen.submit(request, job, self.key)
         except BaseException:
@@ -396,7 +396,7 @@ class Submission:
         """Return a job as a scheduler gets it: with the claim before its command."""
         if self._claim is None or not job.command:
             return job
-        target = identified(where)
+        target = where.identity()
         return replace(
             job,
             command=self._claim.command(target, job.command),

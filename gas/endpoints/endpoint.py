@@ -198,6 +198,10 @@ class Endpoint(Protocol):
         """Return the identity of the scheduler, equal for two endpoints of the same one."""
         return self.address
 
+    def identity(self) -> str:
+        """Return the same for each address of the scheduler, which it may be asked for; raise `GasError` otherwise."""
+        return self.target
+
     def availability(self) -> Availability:
         """Return the availability list, or raise `Unreachable`."""
 

@@ -19,7 +19,7 @@ from gas.endpoints.exchange import MOST_ANSWER_BYTES
 from gas.endpoints.s3_answers import job_of, jobs_of, next_page_of, standing_of
 from gas.endpoints.s3_calls import PATIENCE_SECONDS, RETRIES, TIMEOUT_SECONDS, S3Calls
 from gas.endpoints.s3_requests import submission_of
-from gas.errors import BadInput, Conflict, GasError, NotFound, TooMany, Unreachable
+from gas.errors import BadInput, Conflict, NotFound, TooMany, Unreachable
 from gas.times import duration_text
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class S3Endpoint(S3Calls):
     is_local
         Whether the service runs on this machine, so that paths have the same meaning there.
     """
+
+    _identity: str | None = None
 
     policy: Final = "s3"
     takes_classes = True
@@ -260,11 +262,11 @@ class S3Endpoint(S3Calls):
         """Return the state of the machine, and the caller's user."""
         return self.machine_in(self.call("GET", "/v1/machine"))
 
-    def identity(self) -> str | None:
-        """Return an identity that is the same under all addresses of the scheduler; None if it has none."""
-        with suppress(GasError):
-            return self.machine().get("identity")
-        return None
+    def identity(self) -> str:
+        """Return the same for each address of the scheduler; asked for once, and `GasError` without an answer."""
+        if self._identity is None:
+            self._identity = self.machine().get("identity") or self.target
+        return self._identity
 
     def change_machine(
         self, *, processors: int | None = None, accepting: bool | None = None, cancel_larger: bool = False

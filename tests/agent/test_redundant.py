@@ -139,7 +139,7 @@ def test_whatever_happens_after_the_first_submission_the_job_is_named(
 
     def submit_then_down(self, request, job, key=None):
         made = submit(self, request, job, key)
-        monkeypatch.setattr(S3Endpoint, "machine", down)
+        monkeypatch.setattr(S3Endpoint, "identity", down)
         return made
 
     monkeypatch.setattr(S3Endpoint, "submit", submit_then_down)
