@@ -23,6 +23,7 @@ def sites(start_s3):
     found = [start_s3(6, name=name) for name in ("a", "b")]
     for site, held in zip(found, (HOUR, 2 * HOUR), strict=True):
         site.simulated(6, held)
+    for site in found:
         site.until(1, "running")
     return found
 
