@@ -20,6 +20,7 @@ from gas.times import duration_text, has_passed_today, iso_time
 if TYPE_CHECKING:
     from gas.agent.prediction import Predictor
     from gas.prediction.choice import PredictedPlan
+    from gas.prediction.ledger import Made
     from gas.resources import Resources
 
 __all__ = ["Planned", "Task", "predicted", "why_nothing"]
@@ -66,6 +67,13 @@ class Planned:
         if self.plan.best is None:
             raise Infeasible(why_nothing(self.plan))
         return self.plan.best
+
+    @property
+    def prediction(self) -> Made | None:
+        """The prediction of the start of the best request; None if it was not predicted."""
+        likely = predicted(self.plan)
+        found = None if likely is None else likely.predictions.get(self.best)
+        return None if found is None else found.made
 
     @property
     def endpoint(self) -> Endpoint:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gas.agent.choice import Planned, predicted
 from gas.agent.states import ENDED
 from gas.endpoints import Endpoint, JobEndpoint, QueueEndpoint
 from gas.endpoints.ledger_file import ledger_of
@@ -19,7 +18,7 @@ from gas.prediction.ledger import LEAST, Ledger, Made
 from gas.prediction.snapshot import Snapshot
 from workloads import Log
 
-__all__ = ["brought_up_to_date", "note_standing", "note_start", "note_submission"]
+__all__ = ["brought_up_to_date", "note_prediction", "note_start"]
 
 REHEARSAL_SECONDS = 5.0
 """Most seconds spent on predictions of past jobs."""
@@ -77,17 +76,8 @@ def brought_up_to_date(
     return ledger
 
 
-def note_submission(planned: Planned, job: dict[str, Any], remark: Callable[[str], object]) -> None:
-    """Record the prediction of the submitted request, if there was one."""
-    likely = predicted(planned.plan)
-    found = None if likely is None else likely.predictions.get(planned.best)
-    if found is not None and found.made is not None and job["processors"] == planned.best.processors:
-        with ledger_of(planned.endpoint.target, remark).changing() as ledger:
-            ledger.predicted(str(job["id"]), found.made)
-
-
-def note_standing(endpoint: Endpoint, id: int, made: Made, remark: Callable[[str], object], *, anew: bool) -> None:
-    """Record the prediction of a waiting job; `anew` after a change of its shape, which voids the old prediction."""
+def note_prediction(endpoint: Endpoint, id: int, made: Made, remark: Callable[[str], object], *, anew: bool) -> None:
+    """Record the prediction of a job; `anew` after a change of its shape, which voids the old prediction."""
     with ledger_of(endpoint.target, remark).changing() as ledger:
         if anew:
             ledger.withdrawn(str(id))

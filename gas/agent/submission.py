@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from gas.agent.choice import Planned, predicted
+from gas.agent.choice import Planned
 from gas.agent.claims import Claim
 from gas.agent.holdings import claimed
 from gas.agent.offering import offering, without_offers
@@ -356,10 +356,11 @@ class Submission:
                     )
                 if (why := without_offers(accepted, planned.plan.now)) is not None:
                     self._remark(why)
-                if predicted(planned.plan) is not None:
-                    from gas.agent.ledgers import note_submission
+                made = planned.prediction
+                if made is not None and accepted["processors"] == best.processors:
+                    from gas.agent.ledgers import note_prediction
 
-                    note_submission(planned, accepted, self._remark)
+                    note_prediction(chosen, int(accepted["id"]), made, self._remark, anew=False)
                 return Submitted(chosen, best.scheduler, accepted, self.key, planned, stale + 1)
             raise StalePlan(
                 f"{self._application}: the schedule changed {ATTEMPTS} times between planning and submitting; "

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gas.agent.ledgers import note_standing, note_start
+from gas.agent.ledgers import note_prediction, note_start
 from gas.agent.offering import offer_text
 from gas.agent.options import ReshapeOptions
 from gas.agent.polling import Poll
@@ -253,7 +253,7 @@ class Watch:
     def note(self, found: LikelyReshaping, one: Candidate) -> None:
         """Record the prediction of the job in its present shape."""
         anew, self.noted = self.noted is not None, one.processors
-        note_standing(self.where, self.number, found.prediction(one), lambda problem: None, anew=anew)
+        note_prediction(self.where, self.number, found.prediction(one), lambda problem: None, anew=anew)
 
     def is_news(self, what: Candidate | None, kind: str) -> bool:
         """Whether this differs from the latest report."""

@@ -9,7 +9,7 @@ import pytest
 from gas import Application
 from gas.agent import ledgers, reshaping, watching
 from gas.agent import prediction as agent_prediction
-from gas.agent.ledgers import note_standing
+from gas.agent.ledgers import note_prediction
 from gas.agent.options import Forecasting, ReshapeOptions
 from gas.agent.prediction import Predictor
 from gas.agent.watching import Event, Watch
@@ -289,7 +289,7 @@ def test_what_was_predicted_of_the_shape_before_is_void_also_where_plans_decide(
     waiting = habit.simulated(16, 1_200, 1_000)
     endpoint = S3Endpoint("kth", habit.url)
     made = Ledger().predict(int(waiting["submitted"]), np.array([1700, 2000, 2300]), 20_000)
-    note_standing(endpoint, waiting["id"], made, print, anew=False)  # as gas submit --predict does
+    note_prediction(endpoint, waiting["id"], made, print, anew=False)  # as gas submit --predict does
     kinds, _, _ = watched_once(habit, monkeypatch, None, waiting["id"])
     assert kinds[0] == "changed"
     assert ledger_of(endpoint.target, print).read().outcomes == []
