@@ -86,6 +86,7 @@ def test_pytest_tries_all_as_one_and_each_where_tests_are_named(tmp_path, monkey
     file = tmp_path / "test_cases.py"
     file.write_text(MODULE)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)  # it may have options of the cache
 
     def run(*words):
         options = [

@@ -308,7 +308,9 @@ def import_tests(words: list[str]) -> None:
                 for name in IMPORTED_BY_MANY:
                     importlib.import_module(name)
 
-    pytest.main(["--collect-only", "-qq", "-n", "0", "-p", "no:cacheprovider", *words], plugins=[OnlyImport()])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTEST_ADDOPTS", raising=False)  # it may have options of the cache
+        pytest.main(["--collect-only", "-qq", "-n", "0", "-p", "no:cacheprovider", *words], plugins=[OnlyImport()])
     gc.disable()  # until a worker has collected its tests, as where it imports them itself
 
 
