@@ -1,8 +1,8 @@
-"""Accounts, qualities of service, their limits and their use, from what an ordinary user may ask.
+"""Accounts, qualities of service, their limits and their usage, from queries that any user may make.
 
-The controller prints limits with what is in use (``scontrol show assoc_mgr``), slurmdbd what is defined (sacctmgr),
-and sshare the shares. Any of them may be hidden (PrivateData), fail or not be there: `read_accounting` says in a
-sentence what that costs, and makes the best of the others.
+``scontrol show assoc_mgr`` prints limits with their usage, sacctmgr the definitions in slurmdbd, and sshare the shares.
+Any of them may be hidden (PrivateData), fail or be missing: `read_accounting` uses the others, and says in a sentence
+what is then unknown.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Question:
-    """What to ask.
+    """A query.
 
     Attributes
     ----------
     command
-        To run.
+        The command to run.
     lifetime
-        Seconds for which an answer is good enough, by how fast such things change.
+        Seconds for which an answer may be cached.
     costs
-        What is not known without it.
+        What is unknown without it.
     """
 
     command: tuple[str, ...]
@@ -60,15 +60,15 @@ _OF_SHARES = ("Account", "User", "Partition", "RawShares", "RawUsage", "FairShar
 
 
 def questions(user: str) -> Mapping[str, Question]:
-    """Return what to ask for a user, by the name of the answer."""
+    """Return the queries for a user, by the name of the answer."""
     limits = "limits of accounts and QOS, and their current use"
     return {
         "config": Question(CONFIG, 600, "how priorities are calculated, and which limits are enforced"),
-        # with users= it shows their associations, all accounts and all QOS, which is little on large sites too
+        # users= shows this user's associations, all accounts and all QOS: little, even at large sites
         "limits": Question(
             ("scontrol", "-o", "show", "assoc_mgr", "flags=users,assoc,qos", f"users={user}"), 15, limits
         ),
-        # priorities are calculated anew every minute at some sites, with these shares
+        # some sites recalculate priorities every minute, with these shares
         "shares": Question(("sshare", "-a", "-P", "-n", "-o", ",".join(_OF_SHARES)), 15, "your fair share"),
         "qos": Question(
             ("sacctmgr", "-nP", "show", "qos", f"format={','.join(_OF_QOS)}"),
@@ -93,16 +93,16 @@ QUESTIONS = tuple(questions("me"))
 
 
 def read_accounting(answers: Mapping[str, str], user: str, failures: Mapping[str, str] | None = None) -> Accounting:
-    """Return what the answers to `questions` say together.
+    """Return accounts and QOS from the answers to `questions`.
 
     Parameters
     ----------
     answers
         By name; each may be missing.
     user
-        Who asked.
+        The querying user.
     failures
-        Why others are missing, in words.
+        Why the others are missing, in words.
     """
     asked = questions(user)
     remarks = []
@@ -129,7 +129,7 @@ def read_accounting(answers: Mapping[str, str], user: str, failures: Mapping[str
 
 
 def with_accounting(cluster: Cluster, accounting: Accounting) -> Cluster:
-    """Return the cluster with its accounting; what of it is missing is a caution where it counts."""
+    """Return the cluster with its accounting; missing parts become cautions if they matter."""
     settings = cluster.settings
     counts = settings is None or settings.limits_enforced is not False or bool(settings.weights.get("fair share"))
     cautions = (*cluster.cautions, *accounting.remarks) if counts else cluster.cautions
@@ -139,7 +139,7 @@ def with_accounting(cluster: Cluster, accounting: Accounting) -> Cluster:
 def _guarded(
     reader: Callable[[Mapping[str, str]], T], row: Mapping[str, str], remarks: list[str], what: str
 ) -> T | None:
-    """Return what a reader makes of a row, or None and a remark."""
+    """Return a row as parsed by a reader; None, with a remark, if it cannot be read."""
     try:
         return reader(row)
     except BadInput as error:
@@ -148,7 +148,7 @@ def _guarded(
 
 
 def _lines(text: str, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
-    """Yield the lines of ``-P`` that have as many columns as were asked for."""
+    """Yield the lines of a ``-P`` answer that have the requested number of columns."""
     for line in text.split("\n"):
         fields = line.split("|")
         if len(fields) == len(columns):
@@ -214,7 +214,7 @@ def _defined_qos(row: Mapping[str, str]) -> Qos:
 
 
 def _with_definitions(qos: Mapping[str, Qos], defined: Iterable[Qos | None]) -> dict[str, Qos]:
-    """Return the QOS with what slurmdbd knows besides; the controller's limits count, as it is what decides."""
+    """Return the QOS completed by slurmdbd's definitions; the limits of slurmctld, which decides, take precedence."""
     found = dict(qos)
     for one in defined:
         if one is None:
@@ -223,7 +223,7 @@ def _with_definitions(qos: Mapping[str, Qos], defined: Iterable[Qos | None]) -> 
         if there is None:
             found[one.name] = one
         else:
-            # a user or an account without jobs has no entry of its limits there
+            # slurmctld lists per-user and per-account limits only with users and accounts that have jobs
             bounds = replace(
                 there.bounds, user_tres=one.bounds.user_tres, user_jobs=one.bounds.user_jobs,
                 user_submitted=one.bounds.user_submitted, account_tres=one.bounds.account_tres,
@@ -250,7 +250,7 @@ def _defined_association(row: Mapping[str, str]) -> Association:
 
 
 def _shares(text: str, remarks: list[str]) -> tuple[list[Association], bool]:
-    """Return who shares what, each below its account as the indentation says, and whether that is all of them."""
+    """Return the associations with their shares, nested as indented, and whether all associations are shown."""
     found: list[Association] = []
     path: list[str] = []
     for row in _lines(text, _OF_SHARES):
@@ -278,7 +278,7 @@ def _shares(text: str, remarks: list[str]) -> tuple[list[Association], bool]:
 
 
 def _raw_shares(text: str) -> int | None:
-    """Return the shares; None for those of the parent; root has none, and no brothers."""
+    """Return the shares; None for the parent's. Root has none, and needs none."""
     text = text.strip()
     return None if text == "parent" else whole(text or "1")
 
@@ -296,7 +296,7 @@ def _ratio(text: str) -> float | None:
 def _merged(
     controlled: list[Association], defined: list[Association], shared: list[Association]
 ) -> tuple[Association, ...]:
-    """Return each association once: the controller's limits and use, sshare's shares, slurmdbd's lists of QOS."""
+    """Return each association once: slurmctld's limits and usage, sshare's shares, slurmdbd's lists of QOS."""
 
     def key(one: Association) -> tuple[str, str, str]:
         return one.account, one.user, one.partition

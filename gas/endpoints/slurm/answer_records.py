@@ -1,4 +1,4 @@
-"""One record of what Slurm's commands print, its values read with the place named."""
+"""One record in the output of Slurm's commands; errors name the place."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Record", "count", "ended", "limit", "whole"]
 T = TypeVar("T")
 
 LARGEST = 2**48
-"""Slurm's own numbers have 32 bits; sums of damaged ones must not leave those of 64."""
+"""Largest number accepted: Slurm's own have 32 bits, and sums of damaged ones must not overflow 64 bits."""
 
 
 class Record:
-    """Texts by their keys, and where they were found."""
+    """Texts by key, and where they were found."""
 
     def __init__(self, where: str, values: Mapping[str, str], zone: tzinfo | None) -> None:
         self.where = where
@@ -27,7 +27,7 @@ class Record:
         self.zone = zone
 
     def read(self, key: str, reader: Callable[[str], T]) -> T:
-        """Return a value as `reader` understands it, or raise `Unreachable` that says where."""
+        """Return a value as parsed by `reader`; raise `Unreachable`, with the place, if it cannot be."""
         if key not in self.values:
             raise Unreachable(f"{self.where} has no {key}; is it Slurm that answered?")
         try:
@@ -36,14 +36,14 @@ class Record:
             raise Unreachable(f"{self.where}, {key}: {error}") from None
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return a text, empty for what stands for nothing."""
+        """Return a text; empty for Slurm's forms of a missing value."""
         if default is not None and key not in self.values:
             return default
         value = self.read(key, str.strip)
         return "" if value in ("(null)", "N/A") else value
 
     def understood(self, key: str, default: str, reader: Callable[[str], T]) -> T:
-        """Return what `reader` makes of a text, or of a default if there is none; else raise as `read` does."""
+        """Return a text, or a default if there is none, as parsed by `reader`; raise as `read` does."""
         return self.read(key, lambda _: reader(self.text(key) or default)) if key in self.values else reader(default)
 
     def number(self, key: str) -> int:
@@ -60,7 +60,7 @@ class Record:
 
 
 def _plain(text: str) -> int | None:
-    """Return a number of few digits, as most are; None of anything else."""
+    """Return a number of few digits, as most are; None for anything else."""
     return int(text) if len(text) < 12 and text.isdecimal() and text.isascii() else None
 
 
@@ -75,7 +75,7 @@ def whole(text: str) -> int:
 
 
 def count(text: str) -> tuple[int, int | None]:
-    """Return the least and the most of ``4`` or ``2-4``."""
+    """Return minimum and maximum of ``4`` or ``2-4``."""
     least, dash, most = text.partition("-")
     return whole(least), whole(most) if dash else None
 
@@ -87,5 +87,5 @@ def ended(text: str) -> tuple[int, int]:
 
 
 def limit(text: str) -> int | None:
-    """Return a number, None where there is no limit."""
+    """Return a number; None for no limit."""
     return None if text == "UNLIMITED" else whole(text)

@@ -1,7 +1,7 @@
-"""The job that Slurm would have if a size and a walltime were submitted with some options.
+"""The job that Slurm would create from a size, a walltime and options.
 
-Sizes that are not said are derived as sbatch and slurmctld derive them at submission (sbatch(1); sbatch's opt.c,
-_opt_verify; slurmctld's job_mgr.c, _validate_job_desc).
+Sizes that are not given are derived as sbatch and slurmctld do at submission (sbatch(1); sbatch's opt.c, _opt_verify;
+slurmctld's job_mgr.c, _validate_job_desc).
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ def asked(
     options: Options, size: int, walltime: int, *, user: str, partitions: tuple[str, ...], first: int = 0,
     layout: Layout | None = None,
 ) -> Job:  # fmt: skip
-    """Return the job that so many units for so many seconds would be.
+    """Return the job of a size (in the options' unit) and a walltime (seconds).
 
     Parameters
     ----------
     partitions
-        Those that it is submitted to; Slurm takes the one where it starts first.
+        Those that it is submitted to; Slurm uses the one where it starts first.
     first
         Epoch second before which it does not start.
     layout
-        Over which nodes it is laid out, where an application says that.
+        Its layout over nodes, if the application states one.
 
     Raises
     ------
     Infeasible
-        The options leave no such size.
+        The options do not allow this size.
     """
     shape = shape_of(options, size, walltime, layout)
     others = dict(shape.others)
@@ -54,7 +54,7 @@ def asked(
     cpus = tasks * per_task
     of_tasks = options.cpus_per_task is not None or options.tasks_per_gpu is not None
     if options.cpus_per_gpu is not None:
-        known = shape.nodes is not None or tasks_per_node is not None  # else one node may do
+        known = shape.nodes is not None or tasks_per_node is not None  # else one node may be enough
         gpus = max(_gpus(on_job), _gpus(on_node) * (least if known else 1), _gpus(on_task) * tasks)
         cpus = max(cpus, gpus * options.cpus_per_gpu)
         per_task = max(per_task, _gpus(on_task) * options.cpus_per_gpu)
@@ -78,14 +78,14 @@ def asked(
         tasks=options.tasks_of_array,
         account=options.account,
         qos=options.qos,
-        # of GPUs in all alone, a node for each task is not the most
+        # with only a total of GPUs, it may get more nodes than tasks
         tasks_asked=None if shape.tasks is None and on_job and not options.tasks_per_gpu else tasks,
         cpus_per_task=per_task,
         tasks_per_node=tasks_per_node,
         cpus_per_node=options.cpus_per_node,
         threads_per_core=options.threads_per_core,
         tasks_per_core=options.tasks_per_core,
-        # neither with -c nor with tasks for each GPU are there defaults of CPUs for each GPU (seen on all releases)
+        # with -c or tasks per GPU, default CPUs per GPU do not apply (seen on all releases)
         cpus_per_gpu=0 if of_tasks and options.cpus_per_gpu is None else options.cpus_per_gpu,
         memory_per_node=options.memory_per_node,
         memory_per_cpu=options.memory_per_cpu,
@@ -107,10 +107,10 @@ def asked(
 def within_memory(job: Job, partition: Partition, cluster: Cluster) -> Job:
     """Return a job with the CPUs that Slurm gives it for its memory (slurm.conf(5), MaxMemPerCPU).
 
-    Seen on 22.05, 24.11 and 26.05: of at most 400 MB, -n 3 --mem-per-cpu=600 has two CPUs of 300 MB for each task, and
-    --mem=1000 three CPUs for the only task of a node; --mem=0 counts as the memory of the partition's first node. From
-    24.11 on all of its tasks on its least number of nodes share those CPUs: -n 4 -c 2 --mem=1000 has one CPU for each
-    task, and four on a node, and -n 18 --mem=1000 is refused by nodes of 8 CPUs.
+    Seen on 22.05, 24.11 and 26.05 with MaxMemPerCPU=400: -n 3 --mem-per-cpu=600 gets two CPUs with 300 MB each per
+    task, and --mem=1000 three CPUs for a node's only task; --mem=0 counts as the memory of the partition's first node.
+    From 24.11, all tasks on a node, with the least number of nodes, share these CPUs: -n 4 -c 2 --mem=1000 gets one CPU
+    per task and four on a node, and nodes of 8 CPUs reject -n 18 --mem=1000.
     """
     most = partition.most_memory_per_cpu
     if not most:
@@ -136,7 +136,7 @@ def within_memory(job: Job, partition: Partition, cluster: Cluster) -> Job:
 
 
 def _tasks(options: Options, shape: Shape, tasks_per_node: int | None, on_job: tuple[Gres, ...]) -> int:
-    """Return how many tasks a job has; sbatch starts one a node where nothing else is said."""
+    """Return the number of tasks of a job; sbatch's default is one per node."""
     if shape.tasks is not None:
         return shape.tasks
     if options.tasks_per_gpu is not None and on_job:
@@ -146,7 +146,7 @@ def _tasks(options: Options, shape: Shape, tasks_per_node: int | None, on_job: t
 
 
 def _nodes(options: Options, shape: Shape, tasks: int, tasks_per_node: int | None) -> tuple[int, int | None]:
-    """Return how many nodes a job asks for: not how many it needs."""
+    """Return the minimum and maximum number of nodes that a job requests, not the number that it needs."""
     if shape.nodes is not None:
         least: int = shape.nodes
         most: int | None = shape.nodes
@@ -154,13 +154,13 @@ def _nodes(options: Options, shape: Shape, tasks: int, tasks_per_node: int | Non
         least, most = options.nodes
     else:
         least, most = 1 if tasks_per_node is None else -(-tasks // tasks_per_node), None
-    if shape.tasks is not None:  # no node without a task: "can't run 2 processes on 4 nodes, setting nnodes to 2"
+    if shape.tasks is not None:  # as sbatch: "can't run 2 processes on 4 nodes, setting nnodes to 2"
         least, most = min(least, tasks), None if most is None else min(most, tasks)
     return least, most
 
 
 def _on_node(options: Options, others: dict[str, str]) -> tuple[Gres, ...]:
-    """Return what a job asks for on each node, by ``--gres`` or ``--gpus-per-node``."""
+    """Return the generic resources that a job requests on each node (``--gres``, ``--gpus-per-node``)."""
     gpus = _resized(options.gpus_per_node, others.get("gpus-per-node"))
     if "gres" not in others:
         return gpus + options.gres
@@ -168,7 +168,7 @@ def _on_node(options: Options, others: dict[str, str]) -> tuple[Gres, ...]:
 
 
 def _resized(gpus: tuple[Gres, ...], text: str | None) -> tuple[Gres, ...]:
-    """Return the GPUs of an option as a size gives it, those of the options themselves where it gives none."""
+    """Return an option's GPUs as resized for the job; if it is not resized, as given."""
     return gpus if text is None else tuple(_gres(f"gpu:{one}") for one in text.split(","))
 
 

@@ -37,7 +37,7 @@ _SHARES = {
 
 
 def _of_priority(own: Priority) -> str:
-    """Return what is unknown of a priority, and the consequence; "" if all of it is known."""
+    """Return what is unknown about a priority, and the consequence; empty if all of it is known."""
     if own.unknown and own.value is None:
         because = "; ".join(own.unknown)
         return f"the priority of your jobs is not known ({because}): they are planned behind all others of their tier"
@@ -68,19 +68,19 @@ class SlurmAvailability(NodeAvailability):
     cluster
         The published state of Slurm.
     options
-        The requests of every job besides size and walltime.
+        The options of every job, apart from size and walltime.
     partitions
         The partitions of the submission: Slurm uses the one where a job starts first.
     user
         The submitting user.
     unseen_until
-        The instant until which jobs that are not shown hold their CPUs; None if all jobs are shown.
+        Epoch second until which hidden jobs hold their CPUs; None if all jobs are shown.
     limits
-        The limits of accounts and QOS; None if nothing of them is known.
+        The limits of accounts and QOS; None if unknown.
     groups
         Names of the groups of the submitting user, if known.
     seen
-        The forecast of the queue without such jobs, if it was made.
+        The forecast of the queue without such jobs, if available.
     doubted
         Number of Slurm's plans that Gas reproduces, and their total, if too few for a reliable plan.
     """
@@ -109,12 +109,12 @@ class SlurmAvailability(NodeAvailability):
         requests = list(zip(sizes, walltimes, layouts, strict=True))
         found = self.outlooks(requests, first)
         self._found.update(zip(requests, found, strict=True))
-        # a job that waits for a limit starts after its release: of two with the same start, the one without is taken
+        # a job that waits for a limit starts just after its release: among equal starts, prefer one without a limit
         starts = [NEVER if one.expected is None else one.expected + (one.why in WAITING) for one in found]
         return np.array(starts, np.int64)
 
     def largest_node(self, device: str) -> int:
-        """Return the number of units of the largest node of the partitions; of one type of GPU if that is named."""
+        """Return the units of the partitions' largest node; if a type of GPU is given, its number of these."""
         there = {name for one in self.partitions for name in one.nodes}
         nodes = [] if self.cluster is None else [one for one in self.cluster.nodes if one.name in there]
         resources = self.options.resources
@@ -123,10 +123,9 @@ class SlurmAvailability(NodeAvailability):
         return max((units_on(one, self.options) for one in nodes), default=0)
 
     def outlooks(self, requests: Sequence[tuple[int, int, Layout | None]], first: int = 0) -> list[Outlook]:
-        """Return the outlook of jobs with these units and seconds that do not start before an instant.
+        """Return the outlooks of jobs of these units and seconds that do not start before `first`.
 
-        Slurm's next plan is too early if a job precedes others that Slurm does not plan yet: expected starts are behind
-        these.
+        Slurm's next plan is too early if jobs ahead have no plan yet; expected starts take these into account.
         """
         if self.cluster is None:
             return [NOWHERE] * len(requests)
@@ -147,7 +146,7 @@ class SlurmAvailability(NodeAvailability):
         return self.outlooks([(size, walltime, None)], first)[0]
 
     def why_never(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
-        """Return in words why a request without a start in `anchors` never starts."""
+        """Return in words why a request without an anchor never starts."""
         one = self._found.get((processors, walltime, layout))
         if one is NOWHERE:
             try:
@@ -157,7 +156,7 @@ class SlurmAvailability(NodeAvailability):
         return "" if one is None else one.words or ("" if one.why is None else one.why.value)
 
     def said(self, processors: int, walltime: int, layout: Layout | None = None) -> str:
-        """Return in words whether Slurm will plan a request of `anchors`, and when and how it starts."""
+        """Return in words whether Slurm will plan a request, and when and how it starts."""
         one = self._found.get((processors, walltime, layout))
         if one is None or one.expected is None:
             return ""
@@ -175,7 +174,7 @@ class SlurmAvailability(NodeAvailability):
         return "; ".join(parts)
 
     def _preempted_for(self, one: Outlook, size: int, walltime: int, layout: Layout | None) -> tuple[Job, ...]:
-        """Return the running jobs some of which have to end for a job that starts now; empty if none has to."""
+        """Return the running jobs that a job starting now may preempt, some of which must end; empty if none must."""
         partition = next((each for each in self.partitions if each.name == one.partition), None)
         job = self.job(size, walltime, 0, layout)
         soon = one.planned is not None and one.planned < self.now + 60
@@ -208,7 +207,7 @@ class SlurmAvailability(NodeAvailability):
         return f"Slurm will plan it to start {before}; with jobs not planned yet, it is expected {expected}"
 
     def unknown(self) -> Iterator[str]:
-        """Yield, as sentences, unknowns about the place of jobs in the queue and about their obstacles."""
+        """Yield in sentences what is unknown about the jobs' place in the queue and about limits."""
         job = self.job(max(int(self.capacity.min(initial=1)), 1), 3600, 0)
         if self.cluster is None or job is None:
             return
@@ -230,7 +229,7 @@ class SlurmAvailability(NodeAvailability):
                 yield f"not known, and may delay a job: {'; '.join(missing)}"
 
     def job(self, size: int, walltime: int, first: int, layout: Layout | None = None) -> Job | None:
-        """Return the job that a request would be submitted as; None if there is none."""
+        """Return the job that a request would become; None if its size is impossible."""
         names = tuple(one.name for one in self.partitions)
         try:
             job = asked(
@@ -249,5 +248,5 @@ class SlurmAvailability(NodeAvailability):
         if self.partitions:
             job = within_memory(job, self.partitions[0], self.cluster)
         own = {one.name: own_priority(self.cluster, job, one) for one in self.partitions}
-        values = {name: 0 if one.comes_last else one.value or 0 for name, one in own.items()}  # 0: it is last
+        values = {name: 0 if one.comes_last else one.value or 0 for name, one in own.items()}  # 0 means last
         return replace(job, priority=max(values.values(), default=0), priority_in=values)

@@ -1,4 +1,4 @@
-"""What Slurm does otherwise than it is planned with, in sentences: of a partition, its reservations and its queue."""
+"""Where Slurm may deviate from Gas's plans, in sentences: for a partition, its reservations and its queue."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["caveats"]
 RECURRING = frozenset({"HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"})
 
 OTHERS = frozenset({"mcs", "topo"})
-"""With whom jobs share nodes where Gas does not know who is one of them."""
+"""Kinds of sharing whose members Gas does not know."""
 
 UNORDERED = frozenset({*NOTHING, "none", "default", "flat"})
-"""Topologies in which nodes have no order but that of their names (22.05 to 26.05)."""
+"""Topologies in which nodes are ordered by name only (22.05 to 26.05)."""
 
 
 def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
-    """Return what may make jobs of a partition start at other times than planned; nothing that does not apply."""
+    """Yield what may make jobs of a partition start at other times than planned, if it applies."""
     there = set(partition.nodes)
     if off := sum(one.powered_down and one.usable for one in cluster.nodes if one.name in there):
         which = "1 node is" if off == 1 else f"{off:,} nodes are"
@@ -101,7 +101,7 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     linear = cluster.settings is not None and cluster.settings.selection == "linear"
     sizes = {one.cpus for one in cluster.nodes if one.name in there}
     if linear and len(sizes) > 1 and not Rules.of(cluster.version).future:
-        # seen on 22.05 in three of four such queues, not on 24.11 and 26.05: it tries the same start again and again
+        # seen on 22.05 in three of four such queues, not on 24.11 and 26.05: it retries the same start endlessly
         yield (
             f"nodes of several sizes are given out by select/linear: the search of Slurm {cluster.version} may not end "
             "there, so that it plans none but the first jobs"
@@ -131,7 +131,7 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
 
 
 def _booting(limit: str) -> str:
-    """Return in words how long nodes boot; `limit` is ResumeTimeout, as it is printed."""
+    """Return in words how long nodes take to boot; `limit` is ResumeTimeout as printed."""
     with suppress(BadInput):
         if (longest := seconds(limit)) is not None:
             return f"up to {duration_text(longest)} (ResumeTimeout)"

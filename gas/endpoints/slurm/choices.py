@@ -1,7 +1,7 @@
-"""What a user may choose among: partitions, accounts and QOS that take their jobs at all.
+"""The partitions, accounts and QOS among which a user may choose because they accept the user's jobs.
 
-A partition is usable if the smallest job there is could start in it some time, by what is published: who may use it
-(AllowAccounts, AllowQOS, AllowGroups), and limits that hold for ever (`gas.slurm.limits`).
+A partition is usable if the smallest possible job could ever start in it, judging by what is published: access lists
+(AllowAccounts, AllowQOS, AllowGroups), and permanent limits (`gas.slurm.limits`).
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from gas.slurm.verdict import NEVER, REJECTED, Binding
 __all__ = ["MOST", "Choice", "choices", "usable", "why_not"]
 
 MOST = 16
-"""How many choices are planned with; a user with more has to name an account or a QOS."""
+"""Largest number of choices that are planned; a user with more has to name an account or a QOS."""
 
 
 PASSING = re.compile("Submit|^QOSMin")
-"""Reasons for which a larger job, or one that comes later, is accepted."""
+"""Reasons that do not hold for a larger or later job."""
 
 
 class Choice(NamedTuple):
-    """On whose account and with which QOS a job is submitted; empty for what a job gets that names none."""
+    """The account and QOS of a submission; empty for the defaults."""
 
     account: str = ""
     qos: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the options of sbatch that say it."""
+        """Return it as options of sbatch."""
         named = (("account", self.account), ("qos", self.qos))
         return tuple(f"--{name}={value}" for name, value in named if value)
 
     @property
     def shown(self) -> str:
-        """Return it as a part of a name; nothing if it is what a job gets anyway."""
+        """Return it as part of a name; empty for the defaults."""
         return "".join(f"+{word.removeprefix('--')}" for word in self.words)
 
 
@@ -52,7 +52,7 @@ def why_not(
     qos: str = "",
     groups: frozenset[str] | None = None,
 ) -> Binding | None:
-    """Return what keeps even the smallest job of a user out of a partition for ever; None if nothing does."""
+    """Return what permanently keeps even the smallest job of a user out of a partition; None if nothing does."""
     least = max(1, partition.least_nodes)
     job = Job(
         0, "", user, "PENDING", (partition.name,), least, 1, time_limit=60, least_nodes=least, tasks_asked=least,
@@ -64,7 +64,7 @@ def why_not(
 
 
 def usable(cluster: Cluster, user: str, *, groups: frozenset[str] | None = None) -> list[Partition]:
-    """Return the partitions that take jobs of a user, on any of their accounts and with any of their QOS."""
+    """Return the partitions that accept jobs of a user, with any of the user's accounts and QOS."""
     found = [one for one in cluster.partitions if one.state in ("", "UP")]
     return [one for one in found if next(_choices(cluster, one, Options(), user, groups), None) is not None]
 
@@ -73,10 +73,10 @@ def choices(
     cluster: Cluster, partitions: tuple[Partition, ...], options: Options, user: str, *,
     groups: frozenset[str] | None = None,
 ) -> list[Choice]:  # fmt: skip
-    """Return on which accounts and with which QOS jobs with these options can run in one of some partitions.
+    """Return the accounts and QOS with which jobs with these options can run in one of the partitions.
 
-    What a job gets that names none comes first; what the options fix is no choice. Without published accounts, that is
-    all there is. Who plans with more than `MOST` of them waits long.
+    The defaults come first, and are all that is returned if accounts are not published. An account or QOS that the
+    options name is fixed.
     """
     found: dict[Choice, None] = {}
     for partition in partitions:
@@ -93,7 +93,7 @@ def _choices(
 
 
 def _combinations(cluster: Cluster, partition: Partition, options: Options) -> Iterator[tuple[str, str, Choice]]:
-    """Yield accounts and QOS with what has to be said to get them, the defaults first."""
+    """Yield accounts and QOS with the choice that selects them, the defaults first."""
     accounting = cluster.accounting
     if accounting is None or not accounting.own():
         yield options.account, options.qos, Choice()

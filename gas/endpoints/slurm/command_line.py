@@ -1,8 +1,8 @@
-"""Answers of Slurm's commands scontrol, squeue and sdiag; explicit columns, as all versions have them.
+"""Answers of Slurm's commands scontrol, squeue and sdiag, with columns that all versions have.
 
-squeue runs with ``-o``, which prints columns without a width in full, while ``-O`` truncates. Columns end in the
-control character US and records in RS. Users may write both in names and comments, so the caller adds an unguessable
-mark to them (`commands`), a new one for each query.
+squeue runs with ``-o``, which prints columns without a width in full; ``-O`` truncates them. Columns end in the control
+character US and records in RS. Users may write both in names and comments, so the caller adds an unguessable mark to
+them (`commands`), a new one for each query.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 ENVIRONMENT: Mapping[str, str] = MappingProxyType({"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"})
-"""Environment of the commands: epoch seconds (scontrol, squeue; sdiag has them anyway), and lists of tasks in full."""
+"""Environment of the commands: epoch seconds (sdiag always prints these), and lists of tasks in full."""
 
 COLUMNS: Mapping[str, str] = MappingProxyType(
     {
@@ -40,7 +40,7 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
         "excluded nodes": "x", "reservation": "v", "comment": "k", "name": "j",
     }
 )  # fmt: skip
-"""Letters of squeue's columns; users write the last two."""
+"""Letters of squeue's columns; the last two are text from users."""
 
 US, RS = "\x1f", "\x1e"
 
@@ -51,8 +51,7 @@ def commands(mark: str = "") -> Mapping[str, tuple[str, ...]]:
     Parameters
     ----------
     mark
-        Letters and digits after each US and RS; without knowing them, no name or comment can imitate columns or
-        records.
+        Letters and digits after each US and RS, without which a name or comment cannot forge columns or records.
     """
     columns = (US + mark).join(f"%{c}" for c in COLUMNS.values()) + RS + mark
     return MappingProxyType(
@@ -74,13 +73,13 @@ OPTIONAL: Mapping[str, str] = MappingProxyType(
         "licences": "jobs that request some may start later than shown",
     }
 )
-"""Answers that a plan can do without, with the effect on the plan."""
+"""Answers that a plan can do without, and what it then lacks."""
 
 NO_DETAILS = "the jobs' memory, GRES and node ranges cannot be read: jobs may start at other times than shown"
-"""The effect of a missing answer to `DETAILS`."""
+"""The effect of a missing answer to `DETAILS`, for users."""
 
 SHARING_APART = (25, 5)
-"""From a release after 24.11 on (seen in 26.05) squeue's %h is NO of all jobs, and scontrol has Exclusive= of each."""
+"""From some release after 24.11 (seen on 26.05), squeue's %h is NO for all jobs; scontrol has Exclusive= instead."""
 
 COMMANDS = commands()
 """The commands without a mark, for callers that trust all users."""
@@ -184,7 +183,7 @@ def _optional(
 
 
 def _missing(failed: Mapping[str, str], private: Collection[str]) -> Iterator[str]:
-    """Return the missing answers with their effects."""
+    """Yield the missing answers with their effects."""
     for kind, means in OPTIONAL.items():
         if kind in failed:
             yield f"{kind} cannot be read ({failed[kind]}): {means}"
@@ -193,7 +192,7 @@ def _missing(failed: Mapping[str, str], private: Collection[str]) -> Iterator[st
 
 
 def _skipped(skipped: Collection[Unreachable]) -> Iterator[str]:
-    """Return the unreadable parts of the queue."""
+    """Yield what is unreadable in the queue."""
     if skipped:
         what = "1 job" if len(skipped) == 1 else f"{len(skipped):,} jobs"
         yield f"{what} could not be read and {'is' if len(skipped) == 1 else 'are'} left out ({next(iter(skipped))})"
@@ -220,7 +219,7 @@ def _read_diagnostics(answers: Mapping[str, str]) -> tuple[int, int | None]:
 
 
 def read_jobs(answer: str, zone: tzinfo | None = None, mark: str = "") -> tuple[Job, ...]:
-    """Return the jobs of squeue's answer, perhaps none; an answer with unreadable jobs is refused."""
+    """Return the jobs in squeue's answer; `Unreachable` if one of them cannot be read."""
     jobs, skipped = _read_jobs(answer, zone, mark)
     if skipped:
         raise skipped[0]
@@ -232,7 +231,7 @@ def _read_jobs(
 ) -> tuple[tuple[Job, ...], list[Unreachable]]:
     """Return the readable jobs, and why others are unreadable; a job that may hold nodes must be readable.
 
-    `distinct` says whether this squeue shows which jobs want whole nodes (`SHARING_APART`).
+    `distinct` says whether this squeue shows which jobs request whole nodes (`SHARING_APART`).
     """
     command = "squeue"
     *records, rest = answer.split(RS + mark)
@@ -248,7 +247,7 @@ def _read_jobs(
             continue
         values[len(COLUMNS) - 1 :] = [
             (US + mark).join(values[len(COLUMNS) - 1 :])
-        ]  # without a mark, users may write US
+        ]  # without a mark, text from users may contain US
         record = Record(f"{command}, job {values[0][:20]}", dict(zip(COLUMNS, values, strict=True)), zone)
         try:
             jobs.append(_job(record, distinct))

@@ -1,6 +1,6 @@
 """Slurm by its commands: scontrol, squeue and sdiag for queries; sbatch, scancel and scontrol for changes.
 
-They are the same for all users, on every login node, and find their Slurm by themselves or by ``SLURM_CONF``.
+They work for every user on every login node, and find their Slurm by themselves or by ``SLURM_CONF``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gas.slurm.cluster import Cluster, Job
 __all__ = ["CommandTransport"]
 
 TIMEOUT_SECONDS = 30.0
-"""A large site's squeue takes seconds; Slurm's own commands give up after a multiple of its MessageTimeout of 10 s."""
+"""Seconds to wait: a large site's squeue takes some; Slurm's commands give up after several MessageTimeouts of 10 s."""
 
 ACCOUNTING_SECONDS = 10.0
 """Seconds to wait for slurmdbd: planning is possible without it."""
@@ -49,7 +49,7 @@ KEPT = frozenset(
      "SBATCH_CONTAINER_ID", "SBATCH_GPU_BIND", "SBATCH_GPU_FREQ", "SBATCH_NO_KILL", "SBATCH_PROFILE",
      "SBATCH_WAIT_ALL_NODES"}
 )  # fmt: skip
-"""The user's own environment variables that are kept: plans consider them, or they affect no start."""
+"""The user's environment variables that are passed on: plans consider them, or they affect no start."""
 
 
 class CommandTransport:
@@ -62,7 +62,7 @@ class CommandTransport:
     configuration
         Its slurm.conf, if not the one that the commands find by themselves.
     timeout
-        Seconds to wait for a command, and for all commands that read the state.
+        Seconds to wait for a command, and for all commands of one query together.
     folder
         Folder of the commands, if not in ``PATH``.
     """
@@ -80,8 +80,8 @@ class CommandTransport:
         self.place = f"{configuration or os.environ.get('SLURM_CONF') or ''} {folder or ''}"
         self.user = user_name()
         self.timeout = timeout
-        self.is_local = True  # login nodes usually see each other's files
-        # within a job, sbatch takes missing options from the environment of that job
+        self.is_local = True  # login nodes usually share their files
+        # inside a job, sbatch would take missing options from that job's environment
         kept = {
             key: value
             for key, value in os.environ.items()
@@ -93,7 +93,7 @@ class CommandTransport:
         self.programs = Programs(name, asking, MISSING, timeout=timeout, folder=folder)
         self._kept: KeptAnswers[str] = KeptAnswers()
         self._accounting: KeptAnswers[tuple[str, str]] = KeptAnswers()
-        self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit it
+        self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit this environment
 
     def usage(self) -> str:
         """Return sbatch's description of its options, including those of plugins."""
@@ -115,7 +115,7 @@ class CommandTransport:
                 failed[kind] = str(error)
         cluster = command_line.read_cluster(answers, name=name, mark=mark, failed=failed)
         if chosen_by_switches(cluster.values):
-            with suppress(GasError):  # `caveats` says that they are unknown
+            with suppress(GasError):  # `caveats` reports that switches are unknown
                 ask = partial(self._ask, TOPOLOGY, deadline)
                 cluster = replace(cluster, switches=read_switches(self._kept.get("topology", ask)))
         limited = cluster.settings is not None and bool(cluster.settings.limits_enforced)  # the accounts of jobs
@@ -142,14 +142,14 @@ class CommandTransport:
         return with_accounting(cluster, read_accounting(answers, self.user, failures))
 
     def _answer_or_error(self, command: Sequence[str], deadline: float) -> tuple[str, str]:
-        """Return an answer, or why there is none: slurmdbd may be down too long to wait each time."""
+        """Return an answer, or why there is none; both are cached, as slurmdbd may be down for long."""
         try:
             return self._ask(command, min(deadline, time.monotonic() + ACCOUNTING_SECONDS)), ""
         except GasError as error:
             return "", str(error)
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
-        """Return the jobs of a user, or with these numbers, including recently ended ones, without unknown ones."""
+        """Return the jobs of a user, or with these numbers, including recently ended ones; unknown ones are omitted."""
         mark = secrets.token_hex(8)
         query = [*command_line.commands(mark)["jobs"], "-t", "all", *([] if user is None else ["-u", user])]
         if ids:
@@ -158,7 +158,7 @@ class CommandTransport:
             jobs = command_line.read_jobs(self._ask(query), mark=mark)
         except NotFound:
             return ()
-        # squeue has no exit codes, files, or GPUs of a task or a job
+        # squeue has no exit codes, output files, or GPUs per task or job
         kinds: list[tuple[str, ...]] = [("job", str(id)) for id in ids]
         if not ids and user is None and jobs and self._has_gpus():
             kinds = [("jobs",)]
@@ -173,7 +173,7 @@ class CommandTransport:
         return "slurm" if found is None else found[1]
 
     def memory(self) -> int | None:
-        """Return for how many seconds ended jobs are remembered at least."""
+        """Return the seconds for which ended jobs are remembered at least (MinJobAge)."""
         found = re.search(r"^MinJobAge *= *(\d+)", self._config(), re.MULTILINE)
         return None if found is None else int(found[1]) or NEVER_FORGETS
 
@@ -186,7 +186,7 @@ class CommandTransport:
         return int(found[1])
 
     def cancel(self, id: int) -> None:
-        """Cancel a job; an ended one stays as it is."""
+        """Cancel a job; one that has ended is left alone."""
         if not self.jobs(ids=[id]):  # scancel does not report unknown jobs
             raise NotFound(f"{self.name}: there is no job {id} (any more)")
         try:
@@ -195,7 +195,7 @@ class CommandTransport:
             return
 
     def accounting(self, partition: str, days: int) -> bytes:
-        """Return sacct's output for a partition's jobs of the last days; other users' jobs only if they are shown."""
+        """Return sacct's output for a partition's jobs of the last days; other users' jobs only if shown."""
         command = ["sacct", "-aXP", "-r", partition, "-S", f"now-{days}days", "-o", ACCOUNTED]
         done = self.programs.run(command)
         if done.status != 0:
@@ -231,7 +231,7 @@ class CommandTransport:
     # ------------------------------------------------------------------------------------------------ running
 
     def _details(self, deadline: float) -> str:
-        """Return scontrol's details of the jobs; without their shares of each node if nodes are hidden."""
+        """Return scontrol's details of the jobs; if nodes are hidden, without their shares of each node."""
         try:
             return self._ask(command_line.DETAILS, deadline)
         except Forbidden:
@@ -249,7 +249,7 @@ class CommandTransport:
     def _run(
         self, command: Sequence[str], text: str = "", *, sends: bool = False, deadline: float | None = None
     ) -> str:
-        """Return the output of a command; `sends` says that it creates something."""
+        """Return the output of a command; `sends` says that it creates a job."""
         called = " ".join(command[:3]) if command[0] == "scontrol" else command[0]
         programs = self.sending if command[0] == "sbatch" else self.programs
         done = programs.run(command, text, called=called, sends=sends, deadline=deadline)
@@ -266,10 +266,10 @@ class CommandTransport:
 
 
 def _asks_for_nodes(said: str) -> bool:
-    """Return whether a job requests a number of nodes, in scontrol's format.
+    """Return whether a job requests a number of nodes, from scontrol's output.
 
-    From a release after 24.11 on (seen in 26.05, whose records have SLUID= or Exclusive=), a job without such a request
-    has a range too, from as many nodes as its CPUs need to one for each task.
+    From some release after 24.11 (seen on 26.05, whose records have SLUID= or Exclusive=), jobs without such a request
+    show a range too, from the nodes that their CPUs need to one per task.
     """
     nodes = re.search(r" NumNodes=(\d+)-(\d+) ", said)
     if nodes is None or nodes[1] == "1":
@@ -286,7 +286,7 @@ def _said(words: str, status: int) -> str:
 
 
 def sbatch_line(batch: Batch) -> list[str]:
-    """Return the command that submits a job whose script it reads from standard input."""
+    """Return the sbatch command for a job, which reads the script from standard input."""
     shape = batch.shape
     line = ["sbatch", "--parsable", f"--job-name={batch.name}", f"--time={shape.minutes}"]
     options = {**batch.options, **dict(shape.others)}
@@ -304,5 +304,5 @@ def sbatch_line(batch: Batch) -> list[str]:
 
 
 def shown_line(batch: Batch, *words: str) -> str:
-    """Return the command to type, with the script that it reads after it."""
+    """Return the command to type, followed by the script that it reads."""
     return shlex.join([*sbatch_line(batch), *words])

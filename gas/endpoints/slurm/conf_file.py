@@ -1,7 +1,7 @@
-"""What slurm.conf says, for slurmrestd of a release that does not publish it (before 26.05): a file, or some keys.
+"""A slurm.conf, or some of its keys, for releases whose slurmrestd does not publish it (before 26.05).
 
-In a whole file a key that is missing has its default (slurm.conf(5)). Where only some keys are stated, those of the
-same subject have theirs: who states a priority's weights means the others to be 0.
+In a whole file, missing keys have their defaults (slurm.conf(5)). If only some keys are stated, this holds for the
+missing keys on the same subject: some priority weights imply that the others are 0.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OTHERS = {
 }  # fmt: skip
 _KEYS = MappingProxyType({key.lower(): key for key in (*_PRIORITY, *_PREEMPTION, *_OTHERS)})
 _MINUTES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PreemptExemptTime")
-"""Keys of which a plain number is minutes (slurm.conf(5); scontrol prints days and hours)."""
+"""Keys whose plain numbers are minutes (slurm.conf(5); scontrol prints days and hours)."""
 
 _PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|\S*)')
 MOST_INCLUDED = 50
@@ -49,18 +49,18 @@ MOST_INCLUDED = 50
 
 @dataclass(frozen=True)
 class Stated:
-    """What a user or a site states of slurm.conf.
+    """The parts of slurm.conf that a user or a site has stated.
 
     Attributes
     ----------
     values
-        By the names in slurm.conf(5), as they are written.
+        By the names in slurm.conf(5), as written.
     source
-        Where that is from, for a person.
+        Where they come from, for messages.
     whole
-        All of the file is there, so that what it does not name has its default.
+        Whether the whole file is known, so that missing keys have their defaults.
     partitions
-        By partition, the keys of its line; those that it has of DEFAULT, too.
+        By partition, the keys of its line, including those from DEFAULT.
     topology
         The text of topology.conf beside it, or of ``scontrol show topology``; empty if there is none.
     """
@@ -72,7 +72,7 @@ class Stated:
     topology: str = ""
 
     def config(self, release: str) -> dict[str, str]:
-        """Return it as ``scontrol show config`` of a release prints it, with the defaults that follow."""
+        """Return the keys as ``scontrol show config`` of a release prints them, with the implied defaults."""
         known = dict(self.values)
         subjects = [_PRIORITY] if self.whole or any(key.startswith("Priority") for key in known) else []
         subjects += [_PREEMPTION] if self.whole or any(key.startswith("Preempt") for key in known) else []
@@ -84,7 +84,7 @@ class Stated:
             found["PriorityType"] = "priority/multifactor" if late else "priority/basic"
             if not self.whole and any(key.startswith("PriorityWeight") for key in known):
                 found["PriorityType"] = "priority/multifactor"
-        if self.whole:  # slurm.conf(5) of 23.11, SelectType; before, plug-in and parameters depend on how it was built
+        if self.whole:  # slurm.conf(5) of 23.11, SelectType; earlier defaults depend on how Slurm was built
             found |= {"SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CORE_MEMORY"} if late else {}
         for key, value in known.items():
             found[key] = f"{value} min" if key in _MINUTES and value.isdecimal() else value
@@ -94,9 +94,9 @@ class Stated:
         return found | ({"SLURM_VERSION": release} if release else {})
 
     def of_partition(self, one: Partition) -> Partition:
-        """Return a partition with what slurmrestd v0.0.38 does not say of it: shared nodes, whether it is the default.
+        """Return a partition completed by what slurmrestd v0.0.38 does not publish, such as OverSubscribe and Default.
 
-        The first words of OverSubscribe count: EXCLUSIVE, FORCE:4, NO, YES:2 (slurm.conf(5)).
+        OverSubscribe is EXCLUSIVE, FORCE:4, NO or YES:2 (slurm.conf(5)).
         """
         line = {key.lower(): value for key, value in self.partitions.get(one.name, {}).items()}
         if not line:
@@ -115,7 +115,7 @@ class Stated:
 
 
 def stated_keys(given: Mapping[str, object], source: str) -> Stated:
-    """Return some keys of slurm.conf that a table of a user's configuration states; `BadInput` names a wrong one."""
+    """Return the slurm.conf keys in a table of the user's configuration; `BadInput` names an invalid one."""
     found = {}
     for key, value in given.items():
         known = _KEYS.get(key.lower())
@@ -130,12 +130,12 @@ def stated_keys(given: Mapping[str, object], source: str) -> Stated:
 
 
 def read_conf(text: str, source: str, included: Callable[[str], str | None] = lambda path: None) -> Stated:
-    """Return what the text of a slurm.conf says.
+    """Return the keys in the text of a slurm.conf.
 
     Parameters
     ----------
     included
-        Gives the text of a file that it includes; None where that cannot be read, and then it is not whole.
+        Returns the text of an included file; None if it cannot be read, so that the result is not whole.
     """
     values: dict[str, str] = {}
     partitions: dict[str, dict[str, str]] = {}
@@ -170,13 +170,13 @@ def read_conf(text: str, source: str, included: Callable[[str], str | None] = la
 
 
 def _lines(text: str) -> Sequence[str]:
-    """Return the lines, without comments, those that end in a backslash joined with the next."""
+    """Return the lines without comments; a line that ends in a backslash is joined with the next."""
     joined = re.sub(r"\\\r?\n", "", text)
     return [line for one in joined.splitlines() if (line := re.sub(r"(?<!\\)#.*", "", one).strip())]
 
 
 def text_of(path: Path) -> Stated:
-    """Return what a slurm.conf says with the files that it includes; `BadInput` if it cannot be read."""
+    """Return the keys in a slurm.conf and the files that it includes; `BadInput` if it cannot be read."""
     try:
         text = path.read_text(errors="replace")
     except OSError as error:

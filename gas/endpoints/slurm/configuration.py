@@ -1,4 +1,4 @@
-"""What is read of a cluster's configuration, by whatever transport: as texts by the names in slurm.conf."""
+"""The parts of a cluster's configuration that Gas reads, for any transport: texts by their names in slurm.conf."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _KNOWN |= {"bf_max_job_array_resv": "array_depth"}
 
 
 def release(version: str) -> tuple[int, int]:
-    """Return the year and the month of ``24.11.5``; (0, 0) if it is none."""
+    """Return year and month of ``24.11.5``; (0, 0) if it is not a release."""
     found = re.match(r"(\d{1,4})\.(\d{1,4})", version)
     return (0, 0) if found is None else (int(found[1]), int(found[2]))
 
 
 def hidden(config: Mapping[str, str]) -> frozenset[str]:
-    """Return what is not shown of others (PrivateData): "jobs", "nodes", "partitions", "reservations", ..."""
+    """Return what is hidden from users (PrivateData): "jobs", "nodes", "partitions", "reservations", ..."""
     found = {word.lower() for word in words(config.get("PrivateData", ""))}
     every = {"accounts", "events", "jobs", "nodes", "partitions", "reservations", "usage", "users"}
     return frozenset(every if "all" in found else found)
 
 
 def scheduling(parameters: str) -> Scheduling:
-    """Return the settings in SchedulerParameters, or raise `Unreachable` that names a value that is not a number."""
+    """Return the settings in SchedulerParameters; `Unreachable` names a value that is not a number."""
     given = dict(part.partition("=")[::2] for part in words(parameters))
     found: dict[str, Any] = {"parameters": given}
     for key, attribute in _KNOWN.items():
@@ -42,16 +42,16 @@ def scheduling(parameters: str) -> Scheduling:
                 raise Unreachable(
                     f"scontrol show config, SchedulerParameters: {key} is {quoted(given[key])}, not a number"
                 )
-            found[attribute] = int(given[key]) * (60 if key == "bf_window" else 1)  # it is in minutes
+            found[attribute] = int(given[key]) * (60 if key == "bf_window" else 1)  # bf_window is in minutes
     if found.get("resolution") == 0:
         del found["resolution"]
     return replace(Scheduling(), **found)
 
 
 def with_default_memory(partitions: Collection[Partition], config: Mapping[str, str]) -> tuple[Partition, ...]:
-    """Return the partitions with the cluster's default and most memory of jobs where they have none of their own.
+    """Return the partitions with the cluster's default and maximum memory of jobs, unless they have their own.
 
-    Either has at most one of each two (slurm.conf(5), DefMemPerCPU and DefMemPerNode); 0 means no limit.
+    Of each pair, at most one is set (slurm.conf(5), DefMemPerCPU and DefMemPerNode); 0 means no limit.
     """
     default: dict[str, Any] = {
         "memory_per_cpu": _memory(config, "DefMemPerCPU"),

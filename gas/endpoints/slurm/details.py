@@ -1,8 +1,8 @@
-"""Details of jobs from scontrol, beyond those of squeue; users may have written anything into that answer.
+"""Details of jobs from scontrol, beyond those of squeue; this answer may contain arbitrary text from users.
 
-scontrol prints names and comments verbatim, with line ends and text that looks like other keys or records. Both are
-known from squeue, whose answer cannot be forged, and are skipped. Other user-written texts (directories, files) may
-still look like a record of another job: if a job has two different records, only the data of squeue are used.
+scontrol prints names and comments verbatim, including line ends and text that looks like other keys or records. Both
+are known from squeue, whose answer cannot be forged, and are skipped. Other text from users (directories, files) may
+still look like a record of another job: if a job has two different records, only squeue's data are used.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _OWNER = re.compile(
     r"(?P<unique> SLUID=\w+)?(?P<parts> HetJobIdSet=\S*)? UserId=[^=\n]*?\(\d+\) GroupId=[^=\n]*?\(\d+\) "
 )
 _COMMENT = " Comment="
-_COMMAND = " Command="  # users write what comes after
+_COMMAND = " Command="  # text from users follows
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
 _SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+)(?: Mem=(\d+))?(?: GRES=(\S*))?(?=\s)")
 _LEADER = re.compile(r"HetJobId=(\d{1,10})")
 _TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres|GresEnforceBind|Switches))=(\S*)")
-"""Keys after the names of files; if such text also occurs in the last file name, the last occurrence counts."""
+"""Keys after the file names; if one also occurs in the last file name, its last occurrence counts."""
 
 _NUMBERS = {"tasks_asked": "NumTasks", "cpus_per_task": "CPUs/Task", "cpus_per_node": "MinCPUsNode"}
 _GRES = {
@@ -61,7 +61,7 @@ _FILES = re.compile(rf" StdErr=(.*?) StdIn=.*? StdOut=(.*?)(?: (?:{_BEHIND})=.*)
 def unclear_shares(cluster: Cluster) -> tuple[int, ...]:
     """Return the jobs whose shares of nodes squeue does not show; `DETAILS` does.
 
-    For a job with all CPUs of its nodes, its other resources do not matter: no other job can use the rest.
+    A job with all CPUs of its nodes is not among them, as no other job can use the rest of these nodes.
     """
     nodes = {node.name: node for node in cluster.nodes}
     found = []
@@ -77,8 +77,8 @@ def unclear_shares(cluster: Cluster) -> tuple[int, ...]:
 def detailed(cluster: Cluster, answer: str, zone: tzinfo | None = None) -> Cluster:
     """Return the cluster with details of its jobs from the answer to `DETAILS`, and a caution if it cannot be read.
 
-    Jobs are in the order of the answer, that of slurmctld's list: jobs that end in the same second end in this order
-    for Slurm, while squeue sorts them.
+    Jobs are in the order of the answer, as in slurmctld's list: in this order, Slurm ends jobs that end in the same
+    second. squeue sorts them.
     """
     threads = {node.name: node.threads // node.core_cpus for node in cluster.nodes}
     jobs, unread = _joined(cluster.jobs, answer, zone, threads)
@@ -97,9 +97,8 @@ def detailed(cluster: Cluster, answer: str, zone: tzinfo | None = None) -> Clust
 def with_details(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None = None) -> tuple[Job, ...]:
     """Return the jobs with details from the answer to `DETAILS`.
 
-    Details are requests, shares of each node, node ranges, the time of eligibility, exit codes and output files.
-
-    Jobs that it names not at all or not clearly are returned unchanged; they started or ended in between.
+    Details are requests, shares of each node, node ranges, the time of eligibility, exit codes and output files. Jobs
+    without a single clear record are returned unchanged; they may have started or ended in between.
     """
     return _joined(jobs, answer, zone)[0]
 
@@ -109,8 +108,8 @@ def _joined(
 ) -> tuple[tuple[Job, ...], list[int]]:
     """Return the jobs with their details, and those without reliable details.
 
-    CPU_IDs counts threads, also of nodes of which only cores are CPUs (seen on 22.05, 24.11 and 26.05): there `threads`
-    of a node are one CPU.
+    CPU_IDs counts threads even if only cores count as CPUs (seen on 22.05, 24.11 and 26.05); `threads` has the threads
+    per CPU of such nodes.
     """
     found: dict[int, dict[str, Any]] = {}
     unread: set[int] = set()
@@ -118,7 +117,7 @@ def _joined(
     for job, owned, details in _read({job.id: job for job in jobs}, answer, zone):
         if details and "cpus_on" in details:
             details["cpus_on"] = {name: -(-ids // threads.get(name, 1)) for name, ids in details["cpus_on"].items()}
-        if not owned:  # no record of it, if there is one elsewhere
+        if not owned:  # does not count if the job has another record
             nameless.add(job.id)
         elif details is None or found.setdefault(job.id, details) != details:
             unread.add(job.id)
@@ -131,7 +130,7 @@ def _joined(
 def _read(
     jobs: Mapping[int, Job], answer: str, zone: tzinfo | None
 ) -> Iterator[tuple[Job, bool, dict[str, Any] | None]]:
-    """Return each record of the jobs: whether the job's name and an owner are in their places, and its details."""
+    """Yield each record of the jobs: the job, whether its name and an owner are in their places, and its details."""
     start = len(answer) - len(answer.lstrip("\n"))
     if not answer.strip() or answer.startswith("No jobs in the system"):
         return
@@ -175,7 +174,7 @@ def _details(
 ) -> dict[str, Any] | None:
     """Return the fields of a record after the owner, by attributes of the job; None if the record is incomplete.
 
-    Slurm 26.05 prints the line that submitted the job before the names of its files, not after them (`files_last`).
+    Slurm 26.05 prints the command line of the submission before the file names, not after them (`files_last`).
     """
     rest = text.partition(_COMMAND)[0]
     last = max(text.rfind(" StdOut=", files_from), files_from or text.rfind(" WorkDir="), 0)
@@ -186,7 +185,7 @@ def _details(
     files = _FILES.search(text.rstrip(), files_from)
     stdout, stderr = ("", "") if files is None else (files[2], files[1])
     if files_last:
-        stderr = stderr or stdout  # it names that file once if both are the same
+        stderr = stderr or stdout  # printed once if both are the same file
     try:
         least, most = _nodes(job, record)
         status, signal = record.read("ExitCode", ended)
@@ -204,10 +203,10 @@ def _details(
 
 
 def _nodes(job: Job, record: Record) -> tuple[int, int | None]:
-    """Return the least and the most nodes that a job requests.
+    """Return the minimum and maximum number of nodes that a job requests.
 
-    For a waiting job, NumNodes is its estimated minimum, or both values are the maximum that it requests; the required
-    minimum is among its resources.
+    For a waiting job, NumNodes is an estimate of the minimum, or the requested maximum written as a range (6-6); the
+    minimum is in its TRES.
     """
     least, most = record.read("NumNodes", count)
     key = "ReqTRES" if "ReqTRES" in record.values else "TRES"
@@ -262,7 +261,7 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
     if "CpusPerTres" in values:
         found["cpus_per_gpu"] = sum(one.count for one in record.read("CpusPerTres", gres) if one.name == "gpu") or None
     found |= _memory(record)
-    written = rest.partition(" Features=")[2].partition(" DelayBoot=")[0]  # it may contain blanks
+    written = rest.partition(" Features=")[2].partition(" DelayBoot=")[0]  # may contain blanks
     found["features"] = "" if written == "(null)" else written
     try:
         found["licences"] = licences(values.get("Licenses", ""))
@@ -279,7 +278,7 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
 
 
 def _memory(record: Record) -> dict[str, int | None]:
-    """Return the memory that a job requests, in one of three ways."""
+    """Return the memory that a job requests, in one of three forms."""
     values = record.values
     asked = record.read("MemPerTres", memory_per_gpu) if "MemPerTres" in values else None
     if asked is not None and not is_default_per_gpu(values["MemPerTres"]):
@@ -297,7 +296,7 @@ def _memory(record: Record) -> dict[str, int | None]:
 
 
 def _sharing(record: Record) -> dict[str, Any]:
-    """Return whose jobs may share nodes with a job: from a release after 24.11 on, Exclusive= shows it."""
+    """Return who may share nodes with a job, which Exclusive= shows from some release after 24.11."""
     said = record.text("Exclusive", "") or record.text("OverSubscribe", "")
     alone = said == "NODE" or (said == "NO" and "Exclusive" not in record.values)
     return {"exclusive": alone, "shared_with": said.lower() if said in ("USER", "MCS", "TOPO") else ""}

@@ -1,9 +1,9 @@
-"""Options of sbatch as written: in ``#SBATCH`` lines of a script, words of a command line, and variables.
+"""Options of sbatch as written: in ``#SBATCH`` lines of a script, on a command line, and in variables.
 
 A script is parsed as by sbatch (sbatch(1), DESCRIPTION; opt.c, _opt_batch_script): lines that begin with ``#SBATCH``,
-up to the first line that is neither empty nor a comment; words end at blanks, quotation marks and backslashes escape
-characters, and an unquoted ``#`` begins a comment. Names of options are those of getopt_long(3): long ones may be
-abbreviated if unambiguous, and values follow after ``=``, as the next word, or directly after a letter.
+up to the first line that is neither empty nor a comment; words end at blanks, quotation marks and backslashes quote,
+and an unquoted ``#`` begins a comment. Options are written as for getopt_long(3): long names may be abbreviated if
+unambiguous, and values follow after ``=``, as the next word, or directly after a letter.
 """
 
 from __future__ import annotations
@@ -82,15 +82,15 @@ VARIABLES: Mapping[str, str] = {
     "SBATCH_TRES_PER_TASK": "tres-per-task", "SBATCH_USE_MIN_NODES": "use-min-nodes", "SBATCH_WAIT": "wait",
     "SBATCH_WCKEY": "wckey", "SLURM_CLUSTERS": "clusters", "SLURM_HINT": "hint",
 }  # fmt: skip
-"""The variables that are left to sbatch and that bear on when or where a job starts (sbatch(1), INPUT ENVIRONMENT
+"""The variables that are passed on to sbatch and affect when or where a job starts (sbatch(1), INPUT ENVIRONMENT
 VARIABLES)."""
 
 CHOSEN: Mapping[str, str] = {"SBATCH_PARTITION": "partition", "SBATCH_TIMELIMIT": "time"}
-"""Variables that count as options of a script, since their values are chosen for all other jobs."""
+"""Variables that count as options of a script; for other jobs, Gas chooses these values."""
 
 
 ALIKE = 0.85
-"""Similarity above which a name counts as a misspelt option; a newer sbatch has new ones."""
+"""Similarity above which an unknown name counts as a misspelt option, not as one of a newer sbatch."""
 
 
 class Directive(NamedTuple):
@@ -155,7 +155,7 @@ class Script:
         return cls(path, text, tuple(directives(text, path)))
 
     def with_variables(self, variables: Mapping[str, str]) -> Script:
-        """Return it with partition and time from environment variables, which sbatch prefers to its own."""
+        """Return the script with partition and time from environment variables, which sbatch prefers."""
         return replace(self, directives=(*self.directives, *from_variables(variables, CHOSEN)))
 
     def says(self, name: str) -> bool:
@@ -168,7 +168,7 @@ class Script:
 
 
 def is_script(text: str) -> bool:
-    """Return whether sbatch would take a text as a script."""
+    """Return whether sbatch would accept a text as a script."""
     return text.startswith("#!")
 
 
@@ -198,7 +198,7 @@ def refuse_unknown(found: Iterable[Directive], usage: str) -> None:
     Raises
     ------
     BadInput
-        There is one; the message names the nearest known one.
+        There is one; the message names the most similar known option.
     """
     known = FLAGS | PERHAPS | VALUED
     there = known | set(re.findall(r"--([A-Za-z0-9][\w-]*)", usage))
@@ -259,7 +259,7 @@ def from_words(words: Iterable[str], place: str) -> Iterator[Directive]:
 
 
 def _of_letters(word: str, rest: Iterator[str], place: str) -> Iterator[Directive]:
-    """Yield the options in a word like ``-n16`` or ``-HO``."""
+    """Yield the options in a word such as ``-n16`` or ``-HO``."""
     at = 1
     while at < len(word):
         letter, after = word[at], word[at + 1 :]

@@ -1,4 +1,4 @@
-"""The Slurm of the machine one is on, without any configuration: an endpoint for each partition that takes jobs."""
+"""The Slurm of this machine, without any configuration: an endpoint for each partition that accepts the user's jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["UNCONFIGURED", "Here", "here", "is_here", "share", "text_here"]
 
 
 UNCONFIGURED = "Could not establish a configuration source"
-"""What Slurm's commands say where they are installed and no Slurm has been set up."""
+"""What Slurm's commands print if they are installed, but no Slurm is set up."""
 
 
 def is_here() -> bool:
@@ -28,14 +28,14 @@ def is_here() -> bool:
 
 
 class Here(NamedTuple):
-    """What this machine's Slurm has said: the tables of a configuration, one for each partition, and all else."""
+    """The Slurm of this machine: the tables of a configuration, one for each partition, and its published state."""
 
     tables: dict[str, dict[str, str]]
     cluster: Cluster
 
 
 def here() -> Here:
-    """Return the partitions that take the user's jobs; asks Slurm for them."""
+    """Query Slurm and return the partitions that accept the user's jobs."""
     transport = CommandTransport("slurm")
     cluster = transport.cluster(transport.cluster_name())
     return Here(tables_of(cluster, _keys(), transport.user, own_groups()), cluster)
@@ -53,12 +53,12 @@ def _keys() -> dict[str, str]:
 
 
 def share(endpoints: Sequence[SlurmEndpoint], known: Cluster | None = None) -> None:
-    """Have those that are of one Slurm read it together.
+    """Let the endpoints of one Slurm share its queries.
 
     Parameters
     ----------
     known
-        What all of them have just been read from.
+        The state that has just been read for all of them.
     """
     readings: dict[tuple[object, ...], Reading] = {}
     for one in endpoints:

@@ -2,12 +2,13 @@
 
 `gas.endpoints.tagging` explains why nothing is submitted twice. Specific to Slurm:
 
-- A submission without an answer (a timeout, a torn connection, an unreadable number) is searched for until
-  `SETTLING_SECONDS` after Slurm answers again, as are submissions of earlier calls; a given-up sbatch is ended.
+- After a submission without an answer (a timeout, a lost connection, an unreadable number), its job is searched for
+  until `SETTLING_SECONDS` after Slurm answers again, as are the submissions of earlier calls; a sbatch that takes too
+  long is terminated.
 - A refusal counts only if no job has the tag: sbatch can fail after it has submitted.
 - Slurm forgets ended jobs after MinJobAge; a job not found after that time may have run, so nothing is sent and the
   user is told.
-- An error that arrives together with a job (slurmrestd does that) is an error: the job is cancelled.
+- An error that arrives together with a job (as slurmrestd sends it) is an error: the job is cancelled.
 
 Assumption: a request that has reached slurmctld is in its list of jobs `SETTLING_SECONDS` after it answers others.
 """
@@ -61,13 +62,13 @@ if TYPE_CHECKING:
 __all__ = ["SlurmEndpoint"]
 
 SETTLING_SECONDS = 10.0
-"""Seconds until a submission that has arrived appears in Slurm's list of jobs; Slurm's own MessageTimeout."""
+"""Seconds until a submission that has arrived appears in Slurm's list of jobs, like Slurm's MessageTimeout."""
 
 SETTLED: Final = frozenset({"nodes", "tasks", "cpus_per_task"})
 """Placeholders filled in from Slurm's own variables when a job starts."""
 
 HISTORY_DAYS = 90
-"""Days of accounting that are read: enough for the habits of users, and for eight weeks of arrivals."""
+"""Days of accounting that are read: enough for users' run times, and for eight weeks of arrivals."""
 
 
 class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
@@ -101,11 +102,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     shows_all
         Whether the latest answer showed the jobs of all users.
     configured_as
-        Its configured name, also if it is one of several choices.
+        Its configured name, even if this is one of its choices of account and QOS.
     reading
         The reader of Slurm's state, shared by all endpoints of the same Slurm.
     script
-        The batch script of its jobs with the options in it; None if they run commands.
+        The batch script of its jobs, with its options; None if they run commands.
     """
 
     def __init__(
@@ -140,7 +141,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> SlurmEndpoint:
-        """Return the endpoint of a table of the configuration.
+        """Return the endpoint for a table in the configuration.
 
         Its keys are ``partition``, ``unit``, ``account``, ``qos``, ``reservation``, ``options`` (further sbatch
         options), ``patience`` and limits; for the commands also ``slurm_conf``, ``folder`` and ``timeout``; with
@@ -156,7 +157,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             timeout = fields.number("timeout", TIMEOUT_SECONDS, above=0, maximum=3600)
             configuration = None if configuration is None else whole_path(fields, "slurm_conf", configuration)
             folder = None if folder is None else whole_path(fields, "folder", folder)
-            if configuration is not None and not Path(configuration).is_file():  # commands would look elsewhere
+            if configuration is not None and not Path(configuration).is_file():  # commands would use another one
                 raise fields.fail("slurm_conf", f"there is no file {configuration}")
             transport = CommandTransport(name, configuration, timeout=timeout, folder=folder)
         options = options_from(option_list(fields, "sbatch", "--constraint=intel"), fields.where("options"))
@@ -178,12 +179,12 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     # ------------------------------------------------------------------------------------------------ planning
 
     def availability(self) -> Availability:
-        """Return the availability list by Slurm's own plans."""
+        """Return the availability list, based on Slurm's own plans."""
         with uncollected():
             return self.read(self.reading.cluster(self.name))
 
     def read(self, cluster: Cluster) -> Availability:
-        """Return the interpretation of a cluster's answers; sets `limits` and `remarks`."""
+        """Return the availability list of a cluster; sets `limits` and `remarks`."""
         asked = self.asked()
         self._cluster = cluster
         found = interpret(cluster, self.partition, user=self.transport.user, options=asked, groups=self._groups())
@@ -194,7 +195,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return found.availability
 
     def _unasked(self, cluster: Cluster, asked: Options) -> str:
-        """Return why it is not chosen for jobs that do not name its partition or QOS."""
+        """Return why Gas does not choose it for jobs that do not name its partition or QOS."""
         if self._displaces:
             return self._displaces
         there = partitions_of(cluster, self.partition)
@@ -214,7 +215,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return Queue(availability.cluster, jobs, availability.unseen_until)
 
     def history(self) -> History:
-        """Return accounting of the partition's jobs in the last `HISTORY_DAYS`, or raise `LogError`."""
+        """Return the accounting of the partition's jobs in the last `HISTORY_DAYS`; may raise `LogError`."""
         from gas.prediction.history import History
         from workloads.sacct import parse_sacct
 
@@ -224,7 +225,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     @property
     def target(self) -> str:
-        """Return the target of submissions: equal for two endpoints that submit alike, whatever their names."""
+        """Return the target of submissions, which is equal for endpoints that submit alike, whatever their names."""
         return f"{self.transport.place}#{self.partition or ''}"
 
     def asking(
@@ -242,18 +243,18 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         Parameters
         ----------
         native
-            Options of sbatch, long and in one word each.
+            Long options of sbatch, one word each.
         command
-            A batch script that is run as a command: Gas decides its size, time and name, its other options hold.
+            A batch script that runs as a command: Gas decides its size, time and name; its other options apply.
         script
-            A batch script that is submitted unchanged; its size is counted in the unit of its own options, and
-            partitions that it names replace the endpoint's.
+            A batch script that is submitted unchanged; the unit of its size is that of its own options, and partitions
+            that it names replace the endpoint's.
         unit
-            Unit of the sizes of that script.
+            Unit of that script's size.
         resources
-            Resources of each unit, if the application states them.
+            Resources per unit, if the application states them.
         placed
-            The jobs are in the queue already, in any partition.
+            Whether the jobs are already in the queue, in any partition.
 
         Raises
         ------
@@ -269,7 +270,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             if resources.unit != "processors":
                 other.unit, other._whole = resources.unit, resources.unit == "nodes"
                 other.settles = SETTLED
-            elif resources.cpus_per_task or resources.tasks_per_node:  # the unit is then CPUs, of tasks on nodes
+            elif resources.cpus_per_task or resources.tasks_per_node:  # then the unit is the CPUs of tasks
                 other.unit, other._whole = "cpus", False
         other._options = (*other._options, *options_from(native, "--native"))
         if command is not None:
@@ -293,9 +294,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return other
 
     def choices(self) -> list[SlurmEndpoint]:
-        """Return this endpoint with each other account and QOS that accepts the user's jobs, as far as none is fixed.
+        """Return this endpoint with each other account and QOS that accepts the user's jobs, unless they are fixed.
 
-        They are those of the latest availability query.
+        They come from the latest availability query.
         """
         if self._cluster is None or self._fixed:
             return []
@@ -315,7 +316,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return found
 
     def chosen(self, words: Sequence[str]) -> SlurmEndpoint:
-        """Return this endpoint with an account and a QOS as `choices` names them, ``["account=abc", "qos=high"]``."""
+        """Return this endpoint with an account and a QOS, as in `choices`: ``["account=abc", "qos=high"]``."""
         other = self.asking(native=[f"--{word}" for word in words])
         other.name, other._fixed = "+".join([self.name, *words]), True
         return other
@@ -325,7 +326,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return own_groups(self.transport.user) if isinstance(self.transport, CommandTransport) else None
 
     def asked(self) -> Options:
-        """Return what all jobs request besides size and walltime, from options, script and configuration."""
+        """Return the options of all jobs, apart from size and walltime, from options, script and configuration."""
         return self._asked_in(self.unit)
 
     def _asked_in(self, unit: Unit | None) -> Options:
@@ -342,7 +343,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     # ------------------------------------------------------------------------------------------------ acting
 
     def with_script(self, script: Script) -> SlurmEndpoint:
-        """Return the endpoint with another script, which has the same options."""
+        """Return the endpoint with another script that has the same options."""
         other = copy.copy(self)
         other.script = script
         return other
@@ -353,7 +354,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return batch_of(request, job, key=key, asked=asking.asked(), words=asking.options(), script=self.script)
 
     def options(self) -> dict[str, str | None]:
-        """Return the sbatch options of every job, without those in its script."""
+        """Return the sbatch options of every job, without those in the script."""
         where = {"partition": self.partition, "reservation": self.reservation}
         named: dict[str, str | None] = {option: value for option, value in where.items() if value is not None}
         return named | {one.name: one.value for one in self._options}
@@ -366,7 +367,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return f"{shown_line(batch)} << 'END'\n{batch.script}END\n"
 
     def line(self, request: Request, name: str) -> str:
-        """Return the sbatch options of a request, for a script of the user's own."""
+        """Return the sbatch options of a request, for the user's own script."""
         job = JobDescription(name, ("true",))
         line = sbatch_line(replace(self.batch(request, job, "line"), name=name))
         return shlex.join(line if self.script is None else [*line, self.script.path])
@@ -382,7 +383,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         found: dict[int, Job] = {}
         for job in self.transport.jobs(user=self.transport.user):
             if name_without_tag(job.name)[1] == tag:
-                id = job.id if job.array is None else job.array  # the tasks of an array are one job
+                id = job.id if job.array is None else job.array  # an array is one job
                 if id not in found or job.id == id:
                     found[id] = replace(job, id=id)
         return [self._record(job) for job in found.values()]
@@ -405,7 +406,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return self._record(job)
 
     def memory(self) -> int | None:
-        """Return for how many seconds at least Slurm remembers ended jobs; None if unknown."""
+        """Return the seconds for which Slurm remembers ended jobs at least; None if unknown."""
         return self.transport.memory()
 
     def _record(self, job: Job) -> dict[str, Any]:
@@ -425,7 +426,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return found[0]
 
     def jobs(self, ended: int) -> list[dict[str, Any]]:
-        """Return the last `ended` jobs that have ended and are remembered, then the jobs in the schedule."""
+        """Return the last `ended` jobs that have ended and that Slurm remembers, then waiting and running ones."""
         own = set() if self.partition is None else set(self.partition.split(","))
         found = (job for job in self.transport.jobs() if not own or own.intersection(job.partitions))
         records = [self._record(job) for job in found]
@@ -477,7 +478,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return seen.availability
 
     def queue_with(self, id: int, shapes: Sequence[tuple[int, int, Layout | None]], first: int) -> Queue:
-        """Return the queue to simulate forward to predict a waiting job in some shapes; the first is its own."""
+        """Return the queue to simulate for predictions of a waiting job in these shapes; the first is its own."""
         from gas.prediction.slurm import Queue
 
         cluster = self.transport.cluster(self.name)
@@ -526,7 +527,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             self.transport.reshape(id, shape)
         except NotSent:
             raise
-        except GasError as error:  # it may have started at this moment, or the answer got lost
+        except GasError as error:  # it may have just started, or the answer was lost
             problem = error
         try:
             after = self._one(id)
@@ -555,17 +556,17 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 def ahead_of(cluster: Cluster, job: Job) -> Cluster:
     """Return a cluster without a waiting job and without the jobs that Slurm considers after it."""
     waiting = list(dict.fromkeys(record.job.id for record in queue(cluster)))
-    behind = set(waiting[waiting.index(job.id) :]) if job.id in waiting else set()  # else it is newer than all of them
+    behind = set(waiting[waiting.index(job.id) :]) if job.id in waiting else set()  # else it is the newest
     return replace(cluster, jobs=tuple(one for one in cluster.jobs if not (one.pending and one.id in behind)))
 
 
 def in_place_of(job: Job, shape: Job, own: Job | None) -> Job:
-    """Return a waiting job in another shape; the part of its priority that depends on its size changes.
+    """Return a waiting job in another shape, with its priority adjusted to the new size.
 
     Parameters
     ----------
     shape, own
-        The two submissions: in the new shape, and as the job is. If the latter is unknown, the priority stays.
+        The job as a new submission, in the new and in its present shape. If the latter is unknown, the priority stays.
     """
     if own is None:
         return replace(shape, priority=job.priority, priority_in=job.priority_in)
@@ -579,7 +580,7 @@ def in_place_of(job: Job, shape: Job, own: Job | None) -> Job:
 
 
 def fingerprint(cluster: Cluster) -> str:
-    """Return a text that changes when jobs, nodes or reservations do."""
+    """Return a hash that changes with jobs, nodes or reservations."""
     jobs = [(j.id, j.state, j.start, j.planned_nodes, j.time_limit, j.cpus, j.priority) for j in cluster.jobs]
     jobs.sort(key=repr)
     nodes = [(node.name, node.why_not, node.reserved) for node in cluster.nodes]
@@ -587,7 +588,7 @@ def fingerprint(cluster: Cluster) -> str:
 
 
 def narrowed(limits: Limits, partitions: Sequence[Partition], asked: Options, cluster: Cluster) -> Limits:
-    """Return limits combined with those of a cluster's partitions; of several partitions, the widest limit counts."""
+    """Return limits narrowed by those of partitions; with several partitions, the widest of theirs counts."""
     most: list[int | None] = []
     for one in partitions:
         there = set(one.nodes)

@@ -1,4 +1,4 @@
-"""The configuration of a Slurm's partitions, from what the Slurm itself says; a person keeps what they like."""
+"""Generates a configuration for the partitions of a Slurm from its published state, for the user to edit."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["configuration_of", "tables_of"]
 def configuration_of(
     cluster: Cluster, keys: dict[str, str], user: str = "", groups: frozenset[str] | None = None
 ) -> str:
-    """Return the tables of a ``gas.toml``, one for each partition that takes jobs of a user.
+    """Return the tables of a ``gas.toml``, one for each partition that accepts jobs of a user.
 
     Parameters
     ----------
     keys
-        How the Slurm is spoken to, as keys of each table: ``slurm_conf`` or ``url``.
+        Keys of each table that say how to reach the Slurm: ``slurm_conf`` or ``url``.
     groups
-        Names of the user's groups, where they are known.
+        Names of the user's groups, if known.
 
     Raises
     ------
     Infeasible
-        No partition takes jobs.
+        No partition accepts the user's jobs.
     """
     tables = [_text_of(cluster, one, keys) for one in _open(cluster, user, groups)]
     head = f"# Slurm {cluster.version} as of {iso_time(cluster.now)}; limits of partitions are read at each use."
@@ -39,12 +39,12 @@ def configuration_of(
 def tables_of(
     cluster: Cluster, keys: dict[str, str], user: str = "", groups: frozenset[str] | None = None
 ) -> dict[str, dict[str, str]]:
-    """Return the same as tables by the names of the endpoints."""
+    """Return the same as tables, by name of the endpoint."""
     return {_name(cluster, one): _table(one, keys) for one in _open(cluster, user, groups)}
 
 
 def _open(cluster: Cluster, user: str, groups: frozenset[str] | None) -> list[Partition]:
-    """Return the partitions that take jobs of a user, or raise `Infeasible`."""
+    """Return the partitions that accept jobs of a user, or raise `Infeasible`."""
     found = usable(cluster, user, groups=groups)
     if not found:
         closed = "; ".join(f"{name}: {why}" for name, why in _closed(cluster, user, groups))
@@ -53,7 +53,7 @@ def _open(cluster: Cluster, user: str, groups: frozenset[str] | None) -> list[Pa
 
 
 def _closed(cluster: Cluster, user: str, groups: frozenset[str] | None) -> list[tuple[str, str]]:
-    """Return the partitions that take no jobs of a user, and why."""
+    """Return the partitions that accept no jobs of a user, and why."""
     there = {one.name for one in usable(cluster, user, groups=groups)}
     found = []
     for one in cluster.partitions:
@@ -96,4 +96,4 @@ def _text_of(cluster: Cluster, partition: Partition, keys: dict[str, str]) -> st
 
 
 def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML reads alike
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # valid TOML, too

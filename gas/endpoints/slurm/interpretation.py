@@ -1,10 +1,10 @@
 """Availability of nodes from the published state of Slurm, and starts of jobs submitted now.
 
 - Running jobs hold their CPUs until their time limit; jobs past it, or completing, a little longer.
-- Planned jobs take whole nodes, even if jobs share nodes; waiting jobs without a published plan are planned like in
+- Planned jobs take whole nodes, even if jobs share nodes; waiting jobs without a published plan are planned as in
   Slurm's next cycle (`gas.slurm.forecast`).
-- Reservations take whole nodes from all jobs that do not name them; a magnetic one does not from its users.
-- Nodes are shared, not partitions: jobs of all partitions count.
+- Reservations take whole nodes from all jobs that do not name them, except from users of a magnetic one.
+- Jobs of all partitions count, as partitions may share nodes.
 
 The spans of the availability are for display; starts come from Slurm's own search, which does not always find the
 earliest possible one.
@@ -38,23 +38,24 @@ from gas.slurm.why import Why
 __all__ = ["Interpretation", "interpret", "partition_of", "partitions_of"]
 
 TRUSTED = 0.9
-"""If Gas reproduces at least this share of Slurm's plans, there is no remark."""
+"""Share of Slurm's plans that Gas must reproduce for there to be no remark."""
 
 OUTDATED = 0.6
-"""If Gas reproduces less than this share of Slurm's plans, they are assumed to be outdated and planned again.
+"""If Gas reproduces less than this share of Slurm's plans, they are assumed to be outdated and are recomputed.
 
-Of 1,630 probes on queues of 22.05, 24.11 and 26.05, 37 had fewer than 70% reproduced: new plans alone predicted 9 of
-them, both 26, the published plans alone none. Of 37 with 80 to 90% reproduced, the published plans alone predicted 15.
+Of 1,630 probes on queues of 22.05, 24.11 and 26.05, 37 had fewer than 70% of plans reproduced: only recomputed plans
+predicted 9 of them, both kinds 26, only the published plans none. Of 37 with 80 to 90% reproduced, only the published
+plans predicted 15.
 """
 
 WORTH_CHECKING = 1_000_000
-"""Nodes times records up to which Slurm's plans are made anew to compare them: above, that takes seconds."""
+"""Largest product of nodes and records for which Slurm's plans are recomputed to compare them: more takes seconds."""
 
 LEFT_OUT = {
     Why.HELD: "held", Why.DEPENDENCY: "waiting for others", Why.LIMIT: "beyond a limit",
     Why.PARTITION: "beyond a limit", Why.CONSTRAINT: "beyond a limit",
 }  # fmt: skip
-"""Jobs that do not start by themselves."""
+"""What keeps a job from ever starting by itself."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +67,17 @@ class Interpretation:
     unplanned
         Records without a plan, with the reason, in Slurm's order.
     unseen
-        Units in use now by jobs that are not shown; they count as taken for as long as those jobs may run.
+        Units that hidden jobs hold now; they count as taken for as long as those jobs may run.
     plan_age
-        Seconds since Slurm's last plan.
+        Seconds since Slurm's last backfill cycle.
     placed
-        Number of jobs and array tasks without a published plan that were planned.
+        Number of jobs and array tasks without a published plan that Gas has planned.
     remarks
         Remarks for the user, as sentences.
     forecast
         The plans of all jobs.
     trust
-        Number of Slurm's plans that a newly computed cycle reproduces, and their total number.
+        Number of Slurm's plans that a computed cycle reproduces, and their total.
     """
 
     availability: SlurmAvailability
@@ -103,7 +104,7 @@ def partition_of(cluster: Cluster, name: str | None = None) -> Partition:
 
 
 def partitions_of(cluster: Cluster, names: str | None = None) -> tuple[Partition, ...]:
-    """Return the partitions of these names, which commas separate, or the default one."""
+    """Return the partitions with these comma-separated names, or the default one."""
     return tuple(partition_of(cluster, name) for name in (names.split(",") if names else [None]))
 
 
@@ -117,23 +118,23 @@ def interpret(
     options: Options | None = None,
     groups: frozenset[str] | None = None,
 ) -> Interpretation:
-    """Return the availability of a partition, and the jobs that will claim some of it.
+    """Return the availability of a partition, and the waiting jobs that will claim parts of it.
 
     Parameters
     ----------
     partition
-        Its name; by default the cluster's default one. Of several, separated by commas, jobs go to the one where they
+        Its name; by default the cluster's default one. With several, separated by commas, jobs go to the one where they
         start first.
     unit
-        Unit of a job: CPUs, or whole nodes; if there are no other requests.
+        Unit of a job, CPUs or whole nodes, if there are no options.
     user
-        The submitting user: their magnetic reservations are free for the job.
+        The submitting user, who may use their magnetic reservations.
     reservation
-        The reservation that the job will name: it gets its nodes, only while it lasts.
+        The reservation that the job will name: the job gets only its nodes, while it lasts.
     options
-        All requests of the job, which then include the unit and the reservation.
+        All options of the job, including the unit and the reservation.
     groups
-        Names of the groups of the submitting user.
+        Names of the submitting user's groups.
 
     Raises
     ------
@@ -166,7 +167,7 @@ def interpret(
     doubted = alike if not outdated and alike[1] > 2 and alike[0] < TRUSTED * alike[1] else None
     seen = forecast(cluster, unseen_until=unseen_until, limits=limits)
     state = seen.state
-    # on a machine with shared nodes, half a node is useless to a job that shares no nodes
+    # half a node is useless to a job that shares no nodes
     whole = options.whole or all(one.whole_nodes for one in open_ones)
     there = {name for one in open_ones for name in one.nodes}
     if own is not None and not own.flexible:
@@ -182,7 +183,7 @@ def interpret(
     rows = list(_reserved(cluster, state.names, at, capacity, own, asker))
 
     def taken(place: int, cpus: int, held: tuple[Gres, ...] | None) -> int:
-        if whole or cpus >= state.machine.cpus[place]:  # a GPU is useless without a CPU
+        if whole or cpus >= state.machine.cpus[place]:  # no CPU is left, so no GPU can be used
             return units[place]
         if options.unit == "gpus" and held is not None:
             return gpus_in(held, gpu_types(options))
@@ -191,7 +192,7 @@ def interpret(
     shown: Counter[int] = Counter()
     for number, job in enumerate(state.running_jobs):
         end = end_of(job, cluster.now)
-        end = end if end > cluster.now else cluster.now + cluster.scheduling.resolution  # it should have ended already
+        end = end if end > cluster.now else cluster.now + cluster.scheduling.resolution  # it should have ended
         first = int(state.running.first[number])
         for share in range(first, first + int(state.running.shares[number])):
             place = int(state.running.node[share])
@@ -203,7 +204,7 @@ def interpret(
     for place in np.flatnonzero(state.unseen).tolist():
         if place in at:
             used = cluster.nodes[place].gres_used or None
-            others = shown[place] if used and options.unit == "gpus" and not whole else 0  # usage includes all jobs
+            others = shown[place] if used and options.unit == "gpus" and not whole else 0  # GPU usage is of all jobs
             unseen[at[place]] = max(taken(place, int(state.unseen[place]), used) - others, 0)
     rows += [(node, cluster.now, unseen_until or ENDLESS, count) for node, count in unseen.items()]
     resolution = state.parameters.resolution
@@ -229,7 +230,7 @@ def interpret(
 
 
 def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:
-    """Return in words the requested resources that no node has, and those that nodes have."""
+    """Return in words which requested resources no node has, and which nodes do have."""
     if options.unit != "gpus":
         return "no node has this many CPUs per task"
     kinds: Counter[str] = Counter()
@@ -243,7 +244,7 @@ def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:
 
 
 def _why_unusable(cluster: Cluster, names: set[str]) -> str:
-    """Return in words the states of nodes on which no job starts."""
+    """Return in words the states of nodes that no job can use."""
     states: Counter[str] = Counter()
     for one in cluster.nodes:
         if one.name in names:
@@ -265,7 +266,7 @@ def _alike(cluster: Cluster, limits: Limits) -> tuple[int, int]:
 
 
 def without_plans(cluster: Cluster) -> Cluster:
-    """Return a cluster whose waiting jobs have no plan; their earliest begin times stay."""
+    """Return a cluster whose waiting jobs have no plan, but keep their begin times."""
     jobs = (
         replace(one, start=None, planned_nodes=()) if one.pending and one.planned_nodes else one for one in cluster.jobs
     )

@@ -1,12 +1,12 @@
-"""What slurmrestd says of slurmdbd's jobs, from v0.0.36 on, as sacct prints it: so that one reader does for both.
+"""Converts slurmrestd's jobs from slurmdbd (v0.0.36 and later) to sacct's output, so that one reader serves both.
 
-What is not as sacct has it:
+slurmrestd differs from sacct in these points:
 
-- Up to v0.0.37, and in the first v0.0.39, ``start`` is when a job became eligible. When one that has ended did start,
-  its end shows, and how long it ran.
-- Jobs of all clusters of the slurmdbd are listed, and only from v0.0.40 on is the own cluster named.
-- A job that was requeued is listed once for each time that it ran, where sacct lists the last time only.
-- The job of a user without an account in the slurmdbd comes without its user.
+- Up to v0.0.37, and in the first v0.0.39, ``start`` is when a job became eligible. The start of a job that has ended
+  follows from its end and run time.
+- It lists the jobs of all clusters of a slurmdbd, and names its own cluster only from v0.0.40.
+- It lists a requeued job once for each run; sacct lists only the last run.
+- It omits the user of a job if the user has no account in slurmdbd.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from gas.errors import BadInput, Unreachable
 __all__ = ["accounting_lines"]
 
 FLAGGED = ("RESIZING", "REQUEUED")
-"""Of several states of a job, those that sacct prints in place of the others."""
+"""States of a job that sacct prints instead of its other states."""
 
 
 def accounting_lines(document: Mapping[str, Any]) -> bytes:
-    """Return what sacct would print of the jobs in an answer.
+    """Return what sacct would print for the jobs in an answer.
 
-    Of a job that cannot be understood the line is the reason: a reader of sacct's lines leaves it out and counts it.
+    For a job that cannot be read, the line is the reason; the reader of sacct's lines skips and counts it.
 
     Raises
     ------
     BadInput
-        It lists the jobs of several clusters, and does not name the own one.
+        It lists the jobs of several clusters, and does not name its own.
     Unreachable
-        No job can be understood; the message names the first and the key.
+        No job can be read; the message names the first and the key.
     """
     jobs = document.get("jobs")
     if not isinstance(jobs, Sequence) or isinstance(jobs, str):
@@ -84,7 +84,7 @@ def _of_one_cluster(jobs: list[_Job], document: Entry) -> list[_Job]:
 
 
 def _last_runs(jobs: list[_Job]) -> list[_Job]:
-    """Return the jobs without the earlier runs of those that were requeued; a job that was resized keeps its parts."""
+    """Return the jobs without earlier runs of requeued ones; a resized job keeps its parts."""
     last = {job.id: job for job in sorted(jobs, key=lambda job: job.submitted)}  # stable
     return [job for job in jobs if last[job.id] is job or job.resizing]
 
@@ -136,7 +136,7 @@ def _limit(entry: Entry) -> str:
 
 
 def _cpus(entry: Entry) -> int:
-    """Return how many CPUs a job had; like sacct, for one that had none, how many it asked for."""
+    """Return the CPUs that a job had; like sacct, those requested if it had none."""
     found = entry.find("tres/allocated", default=None) or ()
     if not isinstance(found, Sequence) or isinstance(found, str):
         raise entry.fail("tres/allocated", found, "list")

@@ -1,8 +1,8 @@
-"""What slurmrestd answers, and commands with ``--json``, from v0.0.36 on.
+"""Answers of slurmrestd, and of commands with ``--json``, from v0.0.36 on.
 
-The forms are those of Slurm's own plug-ins (openapi/v0.0.36 to v0.0.38; data_parser v0.0.39 and later, whose names are
-listed in parsers.c of each): from v0.0.39 on a number may be ``{"set", "infinite", "number"}``, the states of a node
-are one list, and partitions have their limits in tables. A value whose place has changed is looked for in each.
+The formats are those of Slurm's plug-ins (openapi/v0.0.36 to v0.0.38; data_parser v0.0.39 and later, with the names in
+parsers.c): from v0.0.39, a number may be ``{"set", "infinite", "number"}``, the states of a node are one list, and
+partitions have their limits in tables. A value that has moved is looked for in all places.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ T = TypeVar("T")
 NOTHING_STATED = Stated()
 
 ALLOWING = (25, 11, 0)
-"""From about this release on (seen: not in 24.11, in 26.05) a reservation can be restricted to partitions and QOS."""
+"""About the first release in which a reservation can be restricted to partitions and QOS (in 26.05, not in 24.11)."""
 
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {"nodes": "nodes", "partitions": "partitions", "reservations": "reservations", "jobs": "jobs", "diag": "statistics"}
 )
-"""Endpoints to ask, and the key of each answer under which the objects are."""
+"""Endpoints to query, and the key of the objects in each answer."""
 
 LAST_SHARED = 44
-"""The last version that says which waiting jobs want whole nodes: v0.0.45 of Slurm 26.05.5 has empty lists of all."""
+"""The last version that shows which waiting jobs request whole nodes; v0.0.45 of Slurm 26.05.5 has empty lists."""
 
 OPTIONAL: Mapping[str, str] = MappingProxyType(
     {
@@ -51,18 +51,18 @@ OPTIONAL: Mapping[str, str] = MappingProxyType(
         "conf": "SchedulerParameters and the topology are not known: their defaults are assumed",
     }
 )
-"""Endpoints without whose answer there is a plan nevertheless, and what it then lacks."""
+"""Endpoints that a plan can do without, and what it then lacks."""
 
 
 def _entries(answers: Mapping[str, str | bytes], endpoint: str, key: str) -> list[Entry]:
-    """Return the objects of an answer, named after what they are and how they are called."""
+    """Return the objects in an answer, each with its kind and name for messages."""
     return _built(answers, endpoint, key, lambda entry: entry)[1]
 
 
 def _built(
     answers: Mapping[str, str | bytes], endpoint: str, key: str, build: Callable[[Entry], T]
 ) -> tuple[Entry, list[T]]:
-    """Return an answer, and what is made of each of its objects as soon as it is read: there may be very many."""
+    """Return an answer, and what `build` makes of each object while it is parsed, as there may be very many."""
     number = -1
 
     def item(value: Any) -> T:
@@ -93,7 +93,7 @@ def _document(
     if not text.strip():
         raise Unreachable(f"{endpoint}: the answer is empty")
     try:
-        # names are as users wrote them: bytes that are no UTF-8, and in some versions control characters
+        # text from users may contain invalid UTF-8 and, in some versions, control characters
         document = Entry((_parsed if read is None else read)(text), endpoint)
     except ValueError as error:
         raise Unreachable(f"{endpoint}: the answer is not JSON, or cut off ({error})") from None
@@ -116,25 +116,25 @@ def read_cluster(
     failed: Mapping[str, str] = MappingProxyType({}),
     stated: Stated = NOTHING_STATED,
 ) -> Cluster:
-    """Return what the answers of `ANSWERS` say together.
+    """Return the state of the cluster from the answers of `ANSWERS`.
 
     Parameters
     ----------
     answers
-        By endpoint; reservations may be missing, as v0.0.36 does not publish them, and those in `OPTIONAL`.
+        By endpoint; those in `OPTIONAL` may be missing, and reservations, which v0.0.36 does not publish.
     name
-        What the user calls the cluster.
+        The cluster's name in the configuration.
     now
-        Epoch second of the answers; by default that of diag's.
+        Epoch second of the answers; by default diag's.
     failed
-        Why there is no answer to some of those in `OPTIONAL`, or to nodes or partitions, which may be hidden.
+        Reasons for missing answers to some of `OPTIONAL`, or to nodes or partitions, which may be hidden.
     stated
-        What is stated of slurm.conf; it counts where the version does not publish its configuration.
+        Stated keys of slurm.conf, used if the version does not publish its configuration.
 
     Raises
     ------
     Unreachable
-        An answer cannot be understood; the message names the endpoint, the object and the key.
+        An answer cannot be parsed; the message names the endpoint, the object and the key.
     Forbidden
         Neither nodes nor partitions are shown.
     """
@@ -206,9 +206,9 @@ def read_cluster(
 
 
 def tests_of_last_cycle(answers: Mapping[str, str | bytes]) -> int | None:
-    """Return how many jobs the last cycle of backfill tested, if cycles end for their number or that of their plans.
+    """Return how many jobs the last backfill cycle tested, if cycles end at a number of tests or plans.
 
-    Published from 23.11 on.
+    Published from 23.11.
     """
     statistics = Entry(_document(answers, "diag").find("statistics"), "diag, statistics")
     why = ("bf_exit/bf_max_job_test", "bf_exit/bf_node_space_size")
@@ -219,9 +219,9 @@ def tests_of_last_cycle(answers: Mapping[str, str | bytes]) -> int | None:
 def _jobs(
     answers: Mapping[str, str | bytes], threads: Mapping[str, int]
 ) -> tuple[tuple[Job, ...], list[str], dict[str, int]]:
-    """Return the jobs, what their answer does not say of them, and memory for each GPU that they have by default.
+    """Return the jobs, what their answer lacks, and by partition the default MB per GPU that jobs show.
 
-    The latter by partition; no version says it of the partition itself.
+    No version publishes the latter for the partition itself.
     """
     unplanned = False
     of_gpus: dict[str, int] = {}
@@ -251,7 +251,7 @@ def _jobs(
 def _optional(
     answers: Mapping[str, str | bytes], failed: Mapping[str, str]
 ) -> tuple[dict[str, str], tuple[Licence, ...] | None, list[str]]:
-    """Return the configuration, the licences, and what is missing of them and means."""
+    """Return the configuration, the licences, and what is missing, with the effects."""
     reasons = {kind: why for kind, why in failed.items() if kind in OPTIONAL}
     config: dict[str, str] = {}
     found: tuple[Licence, ...] | None = None
@@ -272,11 +272,11 @@ def _optional(
 
 
 def read_jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int] | None = None) -> tuple[Job, ...]:
-    """Return the jobs; there may be none.
+    """Return the jobs in an answer.
 
     Parameters
     ----------
     threads
-        CPUs of a core of each node, by which allocated cores are counted; 1 for nodes that are not named.
+        CPUs per core of each node, to convert allocated cores to CPUs; 1 for nodes that are not listed.
     """
     return tuple(_built(answers, "jobs", "job_id", lambda entry: job(entry, threads or {}))[1])
