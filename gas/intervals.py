@@ -5,6 +5,12 @@ would a figure change with other random numbers? `by_months` takes values of job
 months on: how much would it change in other months of such a log? `ratio_by_months` and `jackknife_by_months` answer
 the latter for a ratio of sums and for any statistic. With fewer values than a rule needs there is no interval, and no
 verdict that depends on it.
+
+A few months may agree by chance, far better than they would again. So the interval of a mean of jobs is never narrower
+than if its jobs were independent, and that of a share never narrower than the exact one of as many independent trials.
+If only one number of each month or seed is known and these agree exactly, Student's interval has no width, however few
+there are. By the sign test, the median month is like n that agree with confidence 1 - 2^(1-n). So there is an interval,
+of width 0, if this reaches its level (5 months for 90%, 7 for 98%), and otherwise none.
 """
 
 from __future__ import annotations
@@ -18,15 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["FEWEST", "Interval", "by_months", "from_error", "interval", "jackknife_by_months", "jackknifed"]
-__all__ += ["ratio_by_months", "share_by_months", "signed", "sums_by_month", "sure", "sureness"]
+__all__ += ["ratio_by_months", "share_by_months", "share_of_sums", "signed", "sums_by_month", "sure", "sureness"]
 
 FEWEST: Final = 4
 """Fewest months for `by_months`. Two or three may be alike by chance, which makes the interval far too narrow."""
 
+_ROUNDING: Final = 1e-12
+"""Relative difference of equal values, by rounding."""
+
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over seeds and half of its 90% interval; None with a single seed."""
+    """A mean and half of its 90% interval; None if too few values are known for one."""
 
     mean: float
     half_width: float | None
@@ -49,7 +58,12 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def from_error(value: float, error: float, count: int, *, level: float = 0.9) -> Interval:
-    """Return a value with half of its Student interval, from its standard error and the number of values."""
+    """Return a value with half of its Student interval, from its standard error and the number of values.
+
+    If the error is 0, there is an interval only if so many values would hardly agree by chance.
+    """
+    if not error:
+        return Interval(value, 0.0 if 2.0 ** (1 - count) <= 1 - level else None)
     return Interval(value, _student(level, count) * error)
 
 
@@ -69,23 +83,48 @@ def sureness(seeds: int) -> str:
 def by_months(values: NDArray[Any], months: Sequence[Hashable], *, level: float = 0.9) -> Interval:
     """Return the mean of values and half of its Student interval, with months as batches.
 
-    Each month has the weight of its number of values. With fewer than `FEWEST` months there is no interval.
+    Each month has the weight of its number of values. The interval is at least as wide as if the values were
+    independent. With fewer than `FEWEST` months there is no interval.
     """
-    if not len(values):
+    count = len(values)
+    if not count:
         return Interval(0.0, None)
-    return ratio_by_months(*sums_by_month(months, values, np.ones(len(values))), level=level)
+    found = ratio_by_months(*sums_by_month(months, values, np.ones(count)), level=level)
+    if len(set(months)) < FEWEST or not np.ptp(values):
+        return found
+    alone = from_error(found.mean, float(np.std(values, ddof=1) / np.sqrt(count)), count, level=level)
+    return max(found, alone, key=lambda one: one.half_width or 0.0)
 
 
 def share_by_months(hits: NDArray[Any], months: Sequence[Hashable], *, level: float = 0.9) -> Interval:
-    """Return the percentage of true values and half of its Student interval, with months as batches.
+    """Return the percentage of true values and half of its interval, with months as batches (`share_of_sums`)."""
+    if not len(hits):
+        return Interval(0.0, None)
+    return share_of_sums(*sums_by_month(months, hits, np.ones(len(hits))), level=level)
 
-    If all values are equal, the months do not differ, but that does not make the share certain: half of the interval is
-    then the share of different values at which `len(hits)` values contain none with probability (1 - level) / 2.
+
+def share_of_sums(hits: NDArray[Any], trials: NDArray[Any], *, level: float = 0.9) -> Interval:
+    """Return a percentage of trials and half of its Student interval, from the numbers of each month.
+
+    The interval is at least as wide as the exact one of as many independent trials (Clopper and Pearson, Biometrika 26,
+    1934), also if all trials are alike. With fewer than `FEWEST` months there is no interval.
     """
-    found = by_months(np.where(hits, 100.0, 0.0), months, level=level)
-    if found.half_width is None or 0 < np.count_nonzero(hits) < len(hits):
-        return found
-    return Interval(found.mean, 100 * (1 - ((1 - level) / 2) ** (1 / len(hits))))
+    found = ratio_by_months(hits, trials, level=level)
+    share = 100 * found.mean
+    if len(hits) < FEWEST:
+        return Interval(share, None)
+    exact = _exact(float(np.sum(hits)), float(np.sum(trials)), level)
+    return Interval(share, 100 * max(found.half_width or 0.0, exact))
+
+
+def _exact(hits: float, trials: float, level: float) -> float:
+    """Return the longer side of the exact interval of a share of independent trials."""
+    from scipy.special import betaincinv
+
+    tail, share = (1 - level) / 2, hits / trials
+    below = share - float(betaincinv(hits, trials - hits + 1, tail)) if hits else 0.0
+    above = float(betaincinv(hits + 1, trials - hits, 1 - tail)) - share if hits < trials else 0.0
+    return max(below, above)
 
 
 def sums_by_month(months: Sequence[Hashable], *columns: NDArray[Any]) -> list[NDArray[Any]]:
@@ -118,6 +157,7 @@ def ratio_by_months(sums: NDArray[Any], bases: NDArray[Any], *, level: float = 0
     if count < FEWEST:
         return Interval(ratio, None)
     residual = sums - ratio * bases
+    residual[np.abs(residual) <= _ROUNDING * np.abs(sums)] = 0.0
     spread = float(np.sqrt((residual**2).sum() / (count - 1)))
     return from_error(ratio, spread / (abs(float(np.mean(bases))) * float(np.sqrt(count))), count, level=level)
 
@@ -154,7 +194,9 @@ def jackknifed(whole: float, without: Sequence[float], *, level: float = 0.9) ->
     count = len(without)
     if count < FEWEST:
         return Interval(whole, None)
-    spread = float(np.sqrt((count - 1) / count * ((np.array(without) - np.mean(without)) ** 2).sum()))
+    apart = np.array(without) - np.mean(without)
+    apart[np.abs(apart) <= _ROUNDING * abs(whole)] = 0.0
+    spread = float(np.sqrt((count - 1) / count * (apart**2).sum()))
     return from_error(whole, spread, count, level=level)
 
 

@@ -1,7 +1,8 @@
 """Verdicts recomputed from tables of results alone, by textbook formulas and without the code of the studies.
 
-A part of a statement is a value, its standard error, and its number of months. A statement says that every part lies
-between two limits.
+A part of a statement is a value, its standard error, its number of months, and, if it is known, a function that
+returns the least half of an interval from the probability below its end. A statement says that every part lies between
+two limits.
 """
 
 import csv
@@ -12,7 +13,8 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from scipy.special import stdtrit  # scipy.stats has the same, but takes long to import
+from scipy.optimize import brentq
+from scipy.special import bdtr, stdtrit  # scipy.stats has the same, but takes long to import
 
 from experiments.framework.records import as_csv
 
@@ -67,6 +69,26 @@ def ratio(sums, bases):
     return whole, error, count
 
 
+def of_values(batches):
+    """Return, as a part, the mean of values in batches by month, at least as uncertain as of independent values."""
+    values = [value for of in batches for value in of]
+    error = np.std(values, ddof=1) / sqrt(len(values))
+    part = ratio([sum(of) for of in batches], [len(of) for of in batches])
+    return *part, lambda below: stdtrit(len(values) - 1, below) * error
+
+
+def share(hits, trials):
+    """Return, as a part, the percentage of trials, at least as uncertain as that of so many independent ones."""
+    done, of = round(sum(hits)), round(sum(trials))
+
+    def exact(below):
+        low = 0 if not done else brentq(lambda p: 1 - bdtr(done - 1, of, p) - (1 - below), 0, done / of)
+        high = 1 if done == of else brentq(lambda p: bdtr(done, of, p) - (1 - below), done / of, 1)
+        return 100 * max(done / of - low, high - done / of)
+
+    return *by(ratio(hits, trials), 100), exact
+
+
 def jackknife(whole, without):
     """Return a statistic as a part, given its values without each month in turn."""
     without = np.array(without, float)
@@ -83,14 +105,12 @@ def verdict(parts, low=-inf, high=inf, tried=1):
     """Return the verdict that all parts lie between two limits, each part being the best of `tried`."""
     parts = [part for part in parts if part is not None]
     found = []
-    for value, error, months in parts:
-        if months < FEWEST_MONTHS:
+    for value, error, months, *least in parts:
+        below = [1 - wrong / tried / 2 for wrong in (1 - CONFIDENCE, (1 - CONFIDENCE) / len(parts))]
+        alone, among = (max(stdtrit(months - 1, one) * error, *(of(one) for of in least), 0.0) for one in below)
+        if months < FEWEST_MONTHS or (among < 1e-12 and 0.5**months > 1 - below[1]):
             found.append("not resolved")
             continue
-        alone, among = (
-            stdtrit(months - 1, 1 - wrong / tried / 2) * error
-            for wrong in (1 - CONFIDENCE, (1 - CONFIDENCE) / len(parts))
-        )
         if value - among > high or value + among < low:
             found.append("no")
         else:

@@ -1,9 +1,22 @@
 """Means over seeds, with their intervals."""
 
+from math import comb
+
 import numpy as np
 import pytest
 
-from gas.intervals import Interval, by_months, interval, jackknife_by_months, share_by_months, signed, sure
+from gas.intervals import (
+    Interval,
+    by_months,
+    interval,
+    jackknife_by_months,
+    jackknifed,
+    ratio_by_months,
+    share_by_months,
+    share_of_sums,
+    signed,
+    sure,
+)
 
 
 def test_an_interval_over_seeds_is_students():
@@ -42,9 +55,45 @@ def test_a_difference_has_a_sign():
 
 
 def test_a_share_is_the_mean_of_its_hits_and_misses():
-    hits = np.random.default_rng(0).uniform(size=200) < 0.9
+    hits = np.random.default_rng(0).uniform(size=200) < np.repeat([0.99, 0.5, 0.9, 0.7, 0.8], 40)
     months = [i // 40 for i in range(200)]
-    assert share_by_months(hits, months) == by_months(np.where(hits, 100.0, 0.0), months)
+    assert share_by_months(hits, months) == by_months(np.where(hits, 100.0, 0.0), months)  # the months differ
+
+
+def test_months_that_agree_by_chance_leave_a_share_as_uncertain_as_so_few_trials():
+    """Of the jobs of four months 3 of 30 each were killed: "10.0 ± 0.0%" was counted as certainly below 11%."""
+    found = share_of_sums(np.full(4, 3), np.full(4, 30))
+    assert found.mean == 10
+    assert sum(comb(120, k) * 0.157**k * 0.843 ** (120 - k) for k in range(13)) == pytest.approx(0.05, abs=1e-3)
+    assert found.half_width == pytest.approx(5.7, abs=0.03)
+    assert share_of_sums(np.full(4, 27), np.full(4, 30)).half_width == pytest.approx(found.half_width)
+    apart = share_of_sums(np.array([0, 20, 3, 5]), np.full(4, 30))
+    assert apart.half_width / 100 == pytest.approx(ratio_by_months(np.array([0, 20, 3, 5]), np.full(4, 30)).half_width)
+
+
+def test_months_that_agree_by_chance_leave_a_mean_as_uncertain_as_independent_values():
+    values, months = np.tile([0.0, 10.0], 20), [i // 10 for i in range(40)]
+    found = by_months(values, months)
+    assert found.half_width == interval(values.tolist()).half_width == pytest.approx(1.35, abs=0.01)
+    wider = by_months(np.repeat([0.0, 10.0], 20), months)
+    assert wider.half_width > 2 * found.half_width  # as the months differ
+
+
+@pytest.mark.parametrize(
+    ("count", "level", "known"), [(4, 0.9, False), (5, 0.9, True), (6, 0.98, False), (7, 0.98, True)]
+)
+def test_months_of_which_one_number_is_known_must_be_many_if_they_agree(count, level, known):
+    """Of months drawn on both sides of a limit, so many would be on one side more rarely than the level allows."""
+    assert (2 * 0.5**count <= 1 - level) is known
+    half = 0.0 if known else None
+    assert ratio_by_months(np.full(count, 0.1), np.full(count, 0.3), level=level).half_width == half
+    assert jackknifed(3.3, [3.3] * count, level=level).half_width == half
+    assert by_months(np.full(3 * count, 0.7), [i % count for i in range(3 * count)], level=level).half_width == half
+
+
+def test_seeds_that_agree_by_chance_give_no_interval():
+    assert interval([3.0, 3.0]) == Interval(3.0, None)
+    assert interval([3.0] * 5) == Interval(3.0, 0.0)
 
 
 @pytest.mark.parametrize(("hit", "mean"), [(True, 100.0), (False, 0.0)])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from experiments.bushel.results import DRAWN, KINDS, MIXES, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import Claim
 from experiments.framework.ledger import Result
-from experiments.framework.verdicts import Part, above, below, decided_claim, left_out, of_sums, scaled
+from experiments.framework.verdicts import Part, above, below, decided_claim, left_out, of_shares, of_sums, scaled
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.substitution import Opponent
 from experiments.moldable.terms import Terms
@@ -159,7 +159,7 @@ def _load_falls(study: Results, kind: Kind) -> Claim:
 
 def _loses_more(study: Results, kind: Kind) -> Claim:
     text = f"Gas's request ends later than the static one more often than with one moldable job ({PAPER_LOSES}%, paper)"
-    parts = {name: scaled(of_sums(of["loses"], of["moldable"]), 100) for name, of in _scenarios(study, kind)}
+    parts = {name: of_shares(of["loses"], of["moldable"]) for name, of in _scenarios(study, kind)}
     claim = decided_claim(text, parts, above(PAPER_LOSES))
     words = "all moldable jobs differ between the two simulations, so some losses are chance"
     return replace(claim, here=f"{claim.here}; {words}") if parts else claim

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found
 from experiments.framework.results import StudyResults
-from experiments.framework.verdicts import Part, of_sums, scaled
+from experiments.framework.verdicts import Part, of_shares, of_sums, scaled
 from experiments.moldable.machines import Strategy
 from gas.errors import BadInput
 from gas.printable import many
@@ -118,7 +118,7 @@ class Results(StudyResults[Options, TogetherRun]):
 
     def away(self, strategy: Strategy, size: int) -> Part:
         """Return the percentage of applications that ran on another cluster than their own."""
-        return scaled(of_sums(*self.sums(strategy, size, "away", "applications")), 100)
+        return of_shares(*self.sums(strategy, size, "away", "applications"))
 
     def change(self, one: tuple[Strategy, int], other: tuple[Strategy, int], of: str = "turnaround") -> Part:
         """Return by how many per cent a sum of turn-around times exceeds that of the same jobs in another way."""

@@ -9,7 +9,7 @@ from experiments.estimates.history import READINGS
 from experiments.estimates.results import EXACT, Change, Results, uniform
 from experiments.framework.claims import Claim
 from experiments.framework.logs import Found
-from experiments.framework.verdicts import Part, above, below, between, decided_claim, of_sums, scaled
+from experiments.framework.verdicts import Part, above, below, between, decided_claim, of_shares, scaled
 from experiments.published import FACTORS, HISTORY, MEANS, MEASURES, POLICIES, SCHEMES, Measure, table3
 from gas.intervals import Interval, signed
 
@@ -97,7 +97,7 @@ def _history(study: Results) -> list[Claim]:
     return [
         decided_claim(
             f"section 4.4, CTC: {text} {paper[name]:.1f}% of the jobs (within {POINTS:g} points)",
-            {"share": scaled(of_sums(here[name], here["not killed"]), 100)},
+            {"share": of_shares(here[name], here["not killed"])},
             between(paper[name] - POINTS, paper[name] + POINTS),
         )
         for name, text in words.items()

@@ -16,7 +16,7 @@ from experiments.framework.logs import Found
 from experiments.framework.records import Field
 from experiments.framework.results import Seeded, SiteResults
 from experiments.framework.sites import Site, at_sites
-from experiments.framework.verdicts import LEVEL, Part, of_sums, scaled
+from experiments.framework.verdicts import LEVEL, Part, of_shares, of_sums, scaled
 from gas.errors import BadInput
 from gas.intervals import Interval
 
@@ -149,7 +149,7 @@ class GroupResults(SiteResults[Seeded, GroupRun]):
 
     def part(self, log: Found, setting: Setting, group: str, what: str) -> Part:
         """Return a share of a group in per cent, for example of jobs that end "later"."""
-        return scaled(of_sums(self.sums(log, setting, group, what), self.sums(log, setting, group, "jobs")), 100)
+        return of_shares(self.sums(log, setting, group, what), self.sums(log, setting, group, "jobs"))
 
     def shown(self) -> Iterable[Row]:
         """Return the rows of a table, one per log, setting and group; only "all" if all jobs are treated."""

@@ -9,18 +9,18 @@ raised for the number of parts (Bonferroni). The absence of a visible difference
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from experiments.framework.claims import Claim
-from gas.intervals import FEWEST, Interval, from_error, jackknifed, ratio_by_months
+from gas.intervals import FEWEST, Interval, by_months, from_error, jackknifed, ratio_by_months, share_of_sums
 
 __all__ = ["BY_INTERVALS", "DECIDES", "LEVEL", "Part", "Test", "above", "below", "between", "decided", "decided_claim"]
-__all__ += ["judged", "left_out", "minus", "of_error", "of_months", "of_samples", "of_sums"]
-__all__ += ["outside", "scaled", "sign"]
+__all__ += ["judged", "left_out", "minus", "of_error", "of_jobs", "of_months", "of_samples"]
+__all__ += ["of_shares", "of_sums", "outside", "scaled", "sign"]
 
 LEVEL: Final = 0.9
 """Level of intervals that are shown."""
@@ -108,6 +108,18 @@ def of_sums(sums: ArrayLike, bases: ArrayLike) -> Part:
         return ratio_by_months(above_line, below_line, level=level) if below_line.any() else None
 
     return part
+
+
+def of_shares(hits: ArrayLike, trials: ArrayLike) -> Part:
+    """Return as a part a percentage of trials, given their numbers by month; no value if there are no trials."""
+    above_line, below_line = np.asarray(hits, np.float64), np.asarray(trials, np.float64)
+    return lambda level: share_of_sums(above_line, below_line, level=level) if below_line.any() else None
+
+
+def of_jobs(values: ArrayLike, months: Sequence[Hashable]) -> Part:
+    """Return as a part the mean of values of jobs, given the month of each; no value without jobs."""
+    found = np.asarray(values, np.float64)
+    return lambda level: by_months(found, months, level=level) if len(found) else None
 
 
 def of_error(value: float, error: float, count: int) -> Part:

@@ -17,7 +17,7 @@ from experiments.framework.study import Computed
 from experiments.framework.verdicts import LEVEL
 from experiments.malleate.rules import STRATEGIES
 from experiments.malleate.run import BASELINE, ON_S3
-from gas.intervals import Interval, jackknifed, ratio_by_months
+from gas.intervals import Interval, jackknifed, ratio_by_months, share_of_sums
 
 __all__ = ["AMDAHL", "BASE", "FEWEST_JOBS", "FULL_SEEDS", "PERCENTS", "VARIANTS", "Case", "Options", "Results", "Run"]
 __all__ += ["Setting", "malleate_runs", "strategy_names", "summarised"]
@@ -191,7 +191,7 @@ class Results(LogResults[Options, Run]):
             found = Interval(factor, None if mean.half_width is None else factor * mean.half_width)
         else:
             found = ratio_by_months(sums.strategy, sums.rigid, level=self.level)
-        return _in_per_cent(found, above=1)
+        return _excess(found)
 
     def share(self, case: Case, other: str) -> Interval | None:
         """Return the saving of turn-around time by a strategy as a share of that by another strategy.
@@ -208,7 +208,7 @@ class Results(LogResults[Options, Run]):
         one, two = self._sums(case), self._sums(replace(case, strategy=other))
         if one is None or two is None or not two.strategy.any():
             return None
-        return _in_per_cent(ratio_by_months(one.strategy, two.strategy, level=self.level), above=1)
+        return _excess(ratio_by_months(one.strategy, two.strategy, level=self.level))
 
     def evenness(self, log: Found, percent: int, strategy: str) -> Interval | None:
         """Return the difference of Jain's index of users' slowdowns from that with rigid jobs, as a mean over seeds.
@@ -229,7 +229,7 @@ class Results(LogResults[Options, Run]):
     def part(self, case: Case) -> Interval | None:
         """Return a share of jobs in per cent, for example of jobs that end "later"."""
         sums = self._sums(case)
-        return None if sums is None else _in_per_cent(ratio_by_months(sums.strategy, sums.jobs, level=self.level))
+        return None if sums is None else share_of_sums(sums.strategy, sums.jobs, level=self.level)
 
     def mean_of(
         self, log: Found, percent: int, strategy: str, what: str, setting: Setting | None = None
@@ -273,9 +273,9 @@ class _Sums:
     jobs: NDArray[np.float64]
 
 
-def _in_per_cent(found: Interval, *, above: float = 0) -> Interval:
-    """Return a ratio in per cent, or its excess over a number."""
-    return Interval(100 * (found.mean - above), None if found.half_width is None else 100 * found.half_width)
+def _excess(found: Interval) -> Interval:
+    """Return by how many per cent a ratio exceeds 1."""
+    return Interval(100 * (found.mean - 1), None if found.half_width is None else 100 * found.half_width)
 
 
 def _has(result: Mapping[str, Any], strategy: str) -> bool:

@@ -15,7 +15,7 @@ from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import Outcomes, Results
 from experiments.moldable.terms import Terms, perfect
 from experiments.published import PAPER_LOSES
-from gas.intervals import by_months, jackknife_by_months
+from gas.intervals import jackknife_by_months, share_by_months
 from gas.printable import many
 
 __all__ = ["claims", "gain", "survivors"]
@@ -90,9 +90,9 @@ def _loses(study: Results) -> Claim:
     found = study.outcomes()
     if not len(found):
         return Claim(text, None, "")
-    lost = by_months(100.0 * found.loses, found.months)
+    lost = share_by_months(found.loses, found.months)
     of_logs = [(site.trace, study.outcomes(trace=site.trace)) for site, _ in study.logs]
-    each = ", ".join(f"{name} {by_months(100.0 * of.loses, of.months).text(1)}%" for name, of in of_logs if len(of))
+    each = ", ".join(f"{name} {share_by_months(of.loses, of.months).text(1)}%" for name, of in of_logs if len(of))
     return Claim(text, None, f"{lost.text(1)}% ({each})", reported=True)  # the paper sets no tolerance
 
 

@@ -35,7 +35,7 @@ from experiments.moldable.terms import BASE
 from experiments.power.claims import claims, gain, survivors
 from experiments.power.pictures import draw_regret
 from experiments.published import PAPER_LOSES, Turnaround, one_apples
-from gas.intervals import Interval, by_months, jackknife_by_months, ratio_by_months, sums_by_month
+from gas.intervals import Interval, by_months, jackknife_by_months, ratio_by_months, share_by_months, sums_by_month
 from gas.printable import many
 from gas.report.blocks import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
 
@@ -88,7 +88,7 @@ def power_report(study: Results, origin: Origin) -> Report:
 
 def _lead(study: Results) -> str:
     every = study.outcomes()
-    loses = by_months(100.0 * every.loses, every.months).text(1)
+    loses = share_by_months(every.loses, every.months).text(1)
     times = ratio_by_months(*sums_by_month(every.months, every.static, every.gas))
     traces = [site.trace for site, _ in study.logs]
     whole = len(traces) == len(SITES)

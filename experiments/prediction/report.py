@@ -20,7 +20,7 @@ from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians
 from experiments.prediction.pictures import draw_ranks, draw_reliability, draw_starts
 from experiments.prediction.results import FULL, POLICY, SIZES, Predictions, Results
 from experiments.prediction.run import BEFORE, REVEALED, SHARES
-from gas.intervals import FEWEST, by_months
+from gas.intervals import FEWEST, by_months, share_by_months
 from gas.prediction.calibration import PRIOR as EVEN
 from gas.prediction.calibration import SPREAD, WINDOW
 from gas.prediction.past import STREAMS
@@ -79,7 +79,7 @@ def _lead(study: Results) -> str:
         )
     if len(chosen):
         columns = (chosen.predicting, chosen.watched, chosen.gas, chosen.static, chosen.best)
-        lost = (100.0 * chosen.predicting_loses, 100.0 * chosen.loses)
+        lost = (share_by_months(one, chosen.months) for one in (chosen.predicting_loses, chosen.loses))
         words.append(
             "Mean turn-around times in {:,} runs: {} s if Gas chooses by predictions, {} s if it also watches the job "
             "while it waits, {} s if it chooses by promises, {} s with static requests, and {} s with the best choices "
@@ -87,7 +87,7 @@ def _lead(study: Results) -> str:
             "± is half of a 90% interval over months.".format(
                 len(chosen),
                 *(chosen.mean(column) for column in columns),
-                *(chosen.mean(column).text(1) for column in lost),
+                *(one.text(1) for one in lost),
             )
         )
     return " ".join(words)

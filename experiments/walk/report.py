@@ -12,10 +12,11 @@ from experiments.framework.claims import Claim, summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.verdicts import BY_INTERVALS, Part, above, decided_claim, of_sums, scaled
+from experiments.framework.verdicts import BY_INTERVALS, Part, above, decided_claim, of_jobs, of_sums, scaled
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import FULL_RUNS, MONTH, SUBSTITUTE, Results, outcome_rows
 from experiments.moldable.simulated import EACH_MONTH, simulated_section
+from gas.intervals import sums_by_month
 from gas.report.blocks import Report, Section, Table, Text, fewer, not_the_full
 
 __all__ = ["TABLES", "claims", "walk_report"]
@@ -157,13 +158,13 @@ def claims(study: Results) -> list[Claim]:
         ),
         decided_claim(
             "In the simulation the mean turn-around time is longer with the walk",
-            _of_logs(study, lambda row: row["walk"] - row["exact"], lambda row: row["exact"]),
+            _of_logs(study, _longer),
             above(0),
             digits=2,
         ),
         decided_claim(
             "In the simulation the walk finishes later more often than sooner",
-            _of_logs(study, lambda row: np.sign(row["walk"] - row["exact"]), lambda row: 1),
+            _of_logs(study, _more_often),
             above(0),
             digits=2,
             unit=" points",
@@ -171,18 +172,30 @@ def claims(study: Results) -> list[Claim]:
     ]
 
 
-def _of_logs(study: Results, value: Callable[[_Row], Any], base: Callable[[_Row], Any]) -> dict[str, Part]:
-    """Return for each log a ratio of sums in per cent, over months, for submissions where the walk found a request."""
+def _of_logs(study: Results, part: Callable[[list[_Row], list[str]], Part]) -> dict[str, Part]:
+    """Return a part of each log, over its submissions for which the walk found a request, and their months."""
     found = {}
     for site, _ in study.logs:
-        months: dict[str, list[_Row]] = {}
-        for run, result in study.pairs:
-            if run.site == site and run.terms == study.options.terms:
-                both = [row for row in result["outcomes"] if row["walk"] is not None]
-                months.setdefault(run.month, []).extend(both)
-        sums = [[sum(of(row) for row in rows) for rows in months.values()] for of in (value, base)]
-        found[site.trace] = scaled(of_sums(sums[0], sums[1]), 100)
+        both = [
+            (row, run.month)
+            for run, result in study.pairs
+            if run.site == site and run.terms == study.options.terms
+            for row in result["outcomes"]
+            if row["walk"] is not None
+        ]
+        found[site.trace] = part([row for row, _ in both], [month for _, month in both])
     return found
+
+
+def _longer(rows: list[_Row], months: list[str]) -> Part:
+    """Return by how many per cent the mean turn-around time is longer with the walk."""
+    walk, exact = (np.array([row[name] for row in rows], np.float64) for name in ("walk", "exact"))
+    return scaled(of_sums(*sums_by_month(months, walk - exact, exact)), 100)
+
+
+def _more_often(rows: list[_Row], months: list[str]) -> Part:
+    """Return the share of submissions that finish later with the walk minus that of sooner ones, in points."""
+    return scaled(of_jobs([np.sign(row["walk"] - row["exact"]) for row in rows], months), 100)
 
 
 TABLES = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from made_accuracy import made_study
-from recomputed import by, chosen, jackknife, ratio, table, verdict
+from recomputed import by, chosen, jackknife, of_values, ratio, share, table, verdict
 
 from experiments.accuracy.claims import claims
 from experiments.accuracy.report import TABLES
@@ -47,12 +47,10 @@ def expected(every):
             ]
         gas = Rows(rows, variant, 100, "gas")
         shares = [[(sum(killed > 0), len(killed)) for _, _, killed in gas.months(log)] for log in logs]
-        found.append(verdict([by(ratio(*np.array(of).T), 100) for of in shares], low=10))
+        found.append(verdict([share(*np.array(of).T) for of in shares], low=10))
         gas, cautious = (Rows(rows, variant, 300, way) for way in ("gas", "cautious"))
         pairs = [list(zip(gas.months(log), cautious.months(log), strict=True)) for log in logs]
-        points = [
-            ratio([sum(a[0] > a[1]) - sum(b[0] > b[1]) for a, b in of], [len(a[0]) for a, _ in of]) for of in pairs
-        ]
+        points = [of_values([(a[0] > a[1]) * 1 - (b[0] > b[1]) for a, b in of]) for of in pairs]
         found.append(verdict(points, low=0))
         saved = [ratio([a[0].sum() - b[0].sum() for a, b in of], [a[1].sum() for a, _ in of]) for of in pairs]
         found.append(verdict(saved, low=0))

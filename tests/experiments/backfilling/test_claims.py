@@ -32,7 +32,7 @@ def kth(**means):
                     "conservative": {"response": conservative, "slowdown": 1.0, "backfilled": 0.5},
                     "month": f"1980-{month:02}",
                 }
-                for month in range(1, 7)
+                for month in range(1, 13)
             ],
             "by_end": [],
         }

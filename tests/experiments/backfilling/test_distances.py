@@ -22,7 +22,7 @@ def test_shares_rise_to_one():
 
 
 def test_a_distance_is_the_largest_one_of_shares_in_points():
-    one, other = counted(*[[0, 1]] * 4), counted(*[[0, 5]] * 4)
+    one, other = counted(*[[0, 1]] * 8), counted(*[[0, 5]] * 8)
     found = apart(one, other, SIZE)(0.9)
     assert found.mean == pytest.approx(50)
     assert found.half_width == pytest.approx(0)  # all blocks are alike
@@ -36,8 +36,8 @@ def test_a_nearer_model_is_so_by_the_difference_of_distances():
 
 
 def test_blocks_that_differ_widen_the_interval_in_the_model_and_in_the_reference():
-    alike, apart_ones = counted(*[[0, 9]] * 4), counted([0, 0], [9, 9], [0, 0], [9, 9])
-    fixed = counted(*[[9, 9]] * 4)
+    alike, apart_ones = counted(*[[0, 9]] * 8), counted(*[[0, 0], [9, 9]] * 4)
+    fixed = counted(*[[9, 9]] * 8)
     of_model, of_reference = apart(apart_ones, fixed, SIZE)(0.9), apart(fixed, apart_ones, SIZE)(0.9)
     assert of_model.half_width == pytest.approx(of_reference.half_width)
     assert of_model.half_width > apart(alike, fixed, SIZE)(0.9).half_width == pytest.approx(0)

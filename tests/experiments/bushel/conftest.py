@@ -6,7 +6,7 @@ from study_runs import study_once
 from experiments.bushel.results import Options, Results, bushel_runs
 from experiments.framework.logs import find_logs
 
-MONTHS = [f"1997-{month:02}" for month in range(1, 7)]
+MONTHS = [f"{year}-{month:02}" for year in (1997, 1998) for month in range(1, 13)]
 SHORT = ("--seeds", 1, "--no-other-terms")
 
 

@@ -45,13 +45,13 @@ def test_users_stand_beside_jobs(study):
 def test_means_have_intervals_over_months_and_none_with_fewer_than_four(study, figures, made_study):
     def months(run):
         found = figures(100.0, 500.0, run.percent)
-        gas = np.array(found["by_month"]["moldable_gas"]) * [0.7, 0.8, 0.9, 1.1, 1.2, 1.3]
+        gas = np.array(found["by_month"]["moldable_gas"]) * np.repeat([0.7, 0.8, 0.9, 1.1, 1.2, 1.3], 4)
         return found | {"by_month": found["by_month"] | {"moldable_gas": gas.tolist()}}
 
     uneven = made_study(months)
     found = uneven.mean("KTH", KINDS["thirds", "own"], 5, "moldable", "gas")
     assert found.mean == pytest.approx(100)
-    assert found.half_width == pytest.approx(19.5, abs=0.1)  # Student: 2.015 standard deviations over the root of six
+    assert found.half_width == pytest.approx(7.7, abs=0.1)  # Student: 1.714 standard deviations over the root of 24
     assert shades(uneven) == "Shaded: 90% intervals over months."
     few = [found | {"months": found["months"][:3]} for found in uneven.results]
     assert shades(Results(uneven.options, uneven.runs, few)) == "With fewer than 4 months, there are no intervals."

@@ -30,7 +30,7 @@ def test_and_fail_where_they_do_not(figures, made_study):
         mix = getattr(run.kind, "mix", "thirds")
         static = 90.0 + 10 * run.percent if mix == "restricted" else 90.0 + run.percent
         found = figures(100.0, static, run.percent)
-        found["by_month"] |= {"loses": [0] * 6, "requested_static": [1 + run.percent] * 6}
+        found["by_month"] |= {"loses": [0] * 24, "requested_static": [1 + run.percent] * 24}
         return found
 
     found = claims(made_study(bad), "own")

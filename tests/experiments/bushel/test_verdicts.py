@@ -5,7 +5,7 @@ from math import log
 
 import pytest
 from made_bushel import made_study
-from recomputed import by, chosen, jackknife, ratio, table, verdict
+from recomputed import by, chosen, jackknife, ratio, share, table, verdict
 
 from experiments.bushel.claims import beyond, claims
 from experiments.bushel.report import TABLES
@@ -97,7 +97,7 @@ def expected(found, opponent):
         for series in found.series(kinds["thirds"]).values()
         for sooner, later in pairwise(series)
     ]
-    lost = [by(ratio(one["loses"], one["moldable"]), 100) for one in found.scenarios(kinds["thirds"])]
+    lost = [share(one["loses"], one["moldable"]) for one in found.scenarios(kinds["thirds"])]
     return [
         ahead("thirds"),
         ahead("unrestricted", "restricted"),

@@ -2,7 +2,7 @@
 
 import pytest
 from made_conditional import made_study
-from recomputed import by, chosen, ratio, table, verdict
+from recomputed import by, chosen, ratio, share, table, verdict
 
 from experiments.conditional.claims import claims
 from experiments.conditional.report import TABLES
@@ -18,12 +18,12 @@ def expected(rows):
     """Return the verdicts in the order of the report."""
     logs = sorted({row["log"] for row in rows})
 
-    def of_logs(*names, **columns):
+    def of_logs(part, *names, **columns):
         found = [chosen(rows, log=log, **columns) for log in logs]
-        return [ratio(*(sums(of, name) for name in names)) for of in found]
+        return [part(*(sums(of, name) for name in names)) for of in found]
 
     def change(**columns):
-        return [by(part, 100, -100) for part in of_logs("turnaround", "turnaround_before", **columns)]
+        return [by(part, 100, -100) for part in of_logs(ratio, "turnaround", "turnaround_before", **columns)]
 
     verdicts = ["no" if any(int(row["broken"]) for row in rows) else "yes"]
     for notice in (600, 3600):
@@ -31,9 +31,7 @@ def expected(rows):
             verdict(change(percent=25, notice=notice, group="asked"), low=0),
             verdict(change(percent=25, notice=notice, group="others"), high=0),
             verdict(change(percent=100, notice=notice), low=0),
-            verdict(
-                [by(part, 100) for part in of_logs("later", "jobs", percent=25, notice=notice, group="others")], high=10
-            ),
+            verdict(of_logs(share, "later", "jobs", percent=25, notice=notice, group="others"), high=10),
         ]
     apart = []
     for log in logs:

@@ -29,7 +29,7 @@ def test_changes_are_paired_seed_by_seed():
 
     def result(*means, spread=1):
         figures = dict(zip(MEASURES, means, strict=True))
-        sums = {measure: [mean, mean, 2 * mean, spread * mean] for measure, mean in figures.items()}
+        sums = {measure: [mean, mean, 2 * mean, spread * mean] * 2 for measure, mean in figures.items()}
         return {"jobs": 4, **{policy: {**figures, "sums": sums} for policy in POLICIES}}
 
     known = {
@@ -45,13 +45,13 @@ def test_changes_are_paired_seed_by_seed():
     study = Pairs(Options(), [], [])
     change = study.change(log, "easy", "response", USERS, EXACT)
     assert change.percent.mean == pytest.approx(10.0)
-    assert change.percent.half_width == pytest.approx(0.0, abs=1e-9)
+    assert change.percent.half_width is None  # two seeds may agree by chance
     assert change.sign == 1  # by the same share in every month
     assert change.of_months.half_width == pytest.approx(0.0, abs=1e-9)
     unsure = study.change(log, "easy", "slowdown", USERS, EXACT)
     assert unsure.percent.mean == pytest.approx(25.0)
     assert unsure.percent.half_width > 25
-    assert study.change(log, "easy", "response", USERS, DOUBLED).sign == 0  # one month has another sign
+    assert study.change(log, "easy", "response", USERS, DOUBLED).sign == 0  # two months have another sign
     for one, other in ((USERS, DOUBLED), (DOUBLED, USERS)):
         assert study.change(log, "easy", "response", one, other).percent.half_width is not None
 

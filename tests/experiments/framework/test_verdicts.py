@@ -14,7 +14,10 @@ from experiments.framework.verdicts import (
     decided,
     decided_claim,
     minus,
+    of_jobs,
     of_samples,
+    of_shares,
+    of_sums,
     outside,
 )
 from gas.intervals import Interval, ratio_by_months
@@ -49,6 +52,17 @@ def parts(*values):
 )
 def test_a_statement_holds_where_every_part_decides_for_it_and_fails_where_one_surely_decides_against(values, holds):
     assert decided(parts(*values), below(0)) is holds
+
+
+def test_a_few_months_that_agree_by_chance_do_not_resolve_a_statement():
+    """Of 30 jobs 3 in each of four months: that 10.0 ± 0.0% are below 11% was counted as certain."""
+    agree, jobs = [3] * 4, [30] * 4
+    assert decided({"": of_shares(agree, jobs)}, below(11)) is None
+    assert decided({"": of_sums(agree, jobs)}, below(0.11)) is None
+    assert decided({"": of_jobs(([1] * 3 + [0] * 27) * 4, sorted([*range(4)] * 30))}, below(0.11)) is None
+    assert decided({"": of_shares([300] * 4, [3000] * 4)}, below(11.5)) is True
+    assert of_shares([0], [0])(0.9) is None
+    assert of_jobs([], [])(0.9) is None
 
 
 def test_tests_are_open_where_the_interval_crosses_a_limit():

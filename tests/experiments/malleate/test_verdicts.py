@@ -2,7 +2,7 @@
 
 import pytest
 from made_malleate import made_study
-from recomputed import by, chosen, jackknife, ratio, table, verdict
+from recomputed import by, chosen, jackknife, ratio, share, table, verdict
 
 from experiments.malleate.claims import claims
 from experiments.malleate.fairness import CLASSES
@@ -34,9 +34,7 @@ class Tables:
         return [by(ratio(self.sums(log, strategy), self.sums(log, other)), 100, -100) for log in self.logs]
 
     def later(self, strategy):
-        return [
-            by(ratio(self.sums(log, strategy, "later"), self.sums(log, strategy, "jobs")), 100) for log in self.logs
-        ]
+        return [share(self.sums(log, strategy, "later"), self.sums(log, strategy, "jobs")) for log in self.logs]
 
     def shares(self):
         """Return the savings of others as a share of those of malleable jobs."""

@@ -18,7 +18,7 @@ def outcome(gas, static, best, **more):
 
 def test_a_claim_fails_where_static_is_better(made_logs):
     of_logs, _ = month_runs(Options(seeds=1, runs=12, others=False), find_logs(made_logs)[0], (BASE, PERFECT))
-    runs = [replace(run, month=f"1997-0{month}") for run in of_logs for month in range(1, 6)]
+    runs = [replace(run, month=f"1997-0{month}") for run in of_logs for month in range(1, 10)]
     groups = ["MG", "SP", "EP"]
     better = [outcome(100, 10, 10, benchmark=name) for name in groups] * 2
     worse = [outcome(10 if name != "EP" else 2, 100 + i, 2, benchmark=name) for i, name in enumerate(groups)] * 2

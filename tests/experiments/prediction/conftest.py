@@ -8,7 +8,6 @@ from study_runs import study_once
 
 from experiments.framework.logs import find_logs
 from experiments.prediction.results import Results, study_runs
-from gas.intervals import FEWEST
 
 SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6, "--waits", 60)
 
@@ -25,7 +24,7 @@ def made_study(made_logs):
     logs = [log for log in find_logs(made_logs)[0] if log.source.trace == "KTH"]
     found, chosen, _ = study_runs(replace(SMALL, months=1), logs)
 
-    def study(starts, outcomes, months=FEWEST):
+    def study(starts, outcomes, months=12):
         names = [f"1997-{1 + i:02}" for i in range(months)]
         runs = [replace(run, month=name) for name in names for run in found]
         choices = [replace(choice, of=replace(choice.of, month=name)) for name in names for choice in chosen]

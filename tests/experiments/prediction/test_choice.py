@@ -55,7 +55,7 @@ def test_what_each_way_leaves_of_the_regret_of_promises_is_said_with_what_watchi
 
 
 def test_every_month_is_a_row(made_study):
-    (*_, section) = choice_sections(made_study([], [run(9, 8, 7, 6)]))
+    (*_, section) = choice_sections(made_study([], [run(9, 8, 7, 6)], months=4))
     (table,) = section.blocks
     assert [row[1] for row in table.rows] == ["1997-01", "1997-02", "1997-03", "1997-04"]
 

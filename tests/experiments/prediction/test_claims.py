@@ -6,7 +6,9 @@ from made_predictions import outcome, predicted
 from experiments.prediction.claims import claims
 
 
-@pytest.mark.parametrize(("inside", "verdict"), [(84, False), (85, True), (90, True), (95, True), (96, False)])
+@pytest.mark.parametrize(
+    ("inside", "verdict"), [(79, False), (84, None), (86, None), (90, True), (94, None), (96, None), (99, False)]
+)
 def test_too_many_right_intervals_are_as_wrong_as_too_few(made_study, inside, verdict):
     starts = [predicted(150, 100, 200)] * inside + [predicted(250, 100, 200)] * (100 - inside)
     found = claims(made_study(starts, [outcome(10, 5, 5)]))

@@ -27,8 +27,8 @@ def test_the_mean_is_that_of_all_values_however_many_a_month_has(batches):
     values = np.array([value for batch in batches for value in batch])
     found = by_months(values, [("KTH", str(i)) for i, batch in enumerate(batches) for _ in batch])
     assert found.mean == pytest.approx(values.mean())
-    assert found.half_width is not None
-    assert found.half_width >= 0
+    if np.ptp(values) > 1e-9:
+        assert found.half_width > 0
 
 
 @pytest.mark.parametrize("months", [1, 2, 3])

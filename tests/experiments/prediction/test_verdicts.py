@@ -5,7 +5,7 @@ from statistics import mean, median
 
 import pytest
 from made_predictions import made_study
-from recomputed import chosen, jackknife, ratio, table, verdict
+from recomputed import chosen, jackknife, of_values, share, table, verdict
 
 from experiments.prediction.bakeoff_report import bakeoff_claims
 from experiments.prediction.claims import claims
@@ -25,8 +25,13 @@ def months_of(rows):
 
 def averaged(rows, value):
     """Return, as a part, the mean of a value over rows, with months as batches."""
-    batches = [[value(row) for row in of] for of in months_of(rows)]
-    return ratio([sum(of) for of in batches], [len(of) for of in batches])
+    return of_values([[value(row) for row in of] for of in months_of(rows)])
+
+
+def counted(rows, hit):
+    """Return, as a part, the percentage of the rows that are hits, with months as batches."""
+    batches = [[hit(row) for row in of] for of in months_of(rows)]
+    return share([sum(of) for of in batches], [len(of) for of in batches])
 
 
 def number(row, *names):
@@ -38,7 +43,7 @@ def number(row, *names):
 
 def inside(row):
     low, start, high = number(row, "low_0.9", "start", "high_0.9")
-    return 100.0 * (low <= start <= high)
+    return low <= start <= high
 
 
 def sharpness(rows):
@@ -95,7 +100,7 @@ def expected(study):
         return chosen(rows, log=name) if name else rows
 
     return [
-        *(verdict([averaged(of(starts, name), inside)], low=85, high=95) for name in (*LOGS, "")),
+        *(verdict([counted(of(starts, name), inside)], low=85, high=95) for name in (*LOGS, "")),
         *(verdict([sharp(of(starts, name))], high=0.5) for name in LOGS),
         *(verdict([averaged(of(choices, name), later)], high=0) for name in ("", *LOGS)),
         *(verdict([averaged(of(choices, name), loses_more)], high=0) for name in ("", *LOGS)),
@@ -129,7 +134,7 @@ def near(seconds):
 
 def covered(row):
     low, wait, high = number(row, "gas_low", "wait", "gas_high")
-    return 100.0 * (low <= wait <= high)
+    return low <= wait <= high
 
 
 def of_medians(rows, of):
@@ -165,10 +170,10 @@ def expected_of_waits(study):
             apart = of_medians(rows, medians_apart(1, other))
             better.append((-apart[0], *apart[1:]))
         found += [
-            verdict([averaged(rows, covered)], low=85, high=95),
-            verdict([averaged(long, covered)], low=85, high=95),
+            verdict([counted(rows, covered)], low=85, high=95),
+            verdict([counted(long, covered)], low=85, high=95),
             verdict(better, low=0),
-            verdict([averaged(late, lambda row: factor(row, "gas"))], low=60),
+            verdict([counted(late, lambda row: factor(row, "gas") > 0)], low=60),
             verdict([of_medians(rows, medians_apart(0.5, "boosting"))], high=0),
         ]
     return found

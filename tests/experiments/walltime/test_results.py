@@ -64,8 +64,8 @@ def test_gains_are_against_the_same_month_and_advantages_paired():
     assert study.gain(log, adjusted("wfp", "selective"), "wait").mean == pytest.approx(15.0)
     advantage = study.advantage(log, adjusted("wfp", "regular"), "wait")
     assert advantage.mean == pytest.approx(10.0)
-    assert advantage.half_width == pytest.approx(0.0, abs=1e-9)
-    assert sure(advantage)
+    assert advantage.half_width is None  # two months may agree by chance
+    assert not sure(advantage)
     assert study.gain(log, adjusted("fcfs", "selective"), "wait") is None
 
 
