@@ -148,24 +148,24 @@ ROWS = (
     Row(
         "fresh_weights",
         (23, 11, 0),
-        "job_test.c, _set_sched_weight; seen: on 22.05 a job without GPUs goes to nodes with GPUs behind one with, and "
-        "of 138 plans of jobs with GPUs among others all start as with the weights that tests leave",
+        "job_test.c, _set_sched_weight; seen: on 22.05 a job without GPUs goes to nodes with GPUs after one with GPUs; "
+        "in queues with GPUs, all of 138 plans start as with the weights that tests leave",
     ),
     Row(
         "whole_tasks",
         (24, 11, 0),
-        "seen: not on 22.05, on 24.11 and 26.05 (-c 2 on three free CPUs), job_test.c, _allocate_sc; between unknown",
+        "seen on 24.11 and 26.05, not on 22.05: -c 2 on three free CPUs; job_test.c, _allocate_sc; between unknown",
     ),
     Row(
         "cpus_of_gpus",
         (24, 11, 0),
-        "seen on 22.05 and 24.11: NumCPUs of -n 4 --gpus-per-task=1 --cpus-per-gpu=3 is 4, then 12; between unknown",
+        "seen: -n 4 --gpus-per-task=1 --cpus-per-gpu=3 has NumCPUs=4 on 22.05, 12 on 24.11; between unknown",
     ),
-    Row("more_nodes", (24, 11, 0), "job_test.c; seen: not on 22.05, on 24.11 (-n 2 --gpus=8); between unknown"),
+    Row("more_nodes", (24, 11, 0), "job_test.c; seen on 24.11, not on 22.05: -n 2 --gpus=8; between unknown"),
     Row(
         "few_nodes",
         (26, 5, 0),
-        "seen on 26.05 (-n 4 --gpus=12 waits for nodes of four GPUs), whose NumNodes ends there",
+        "seen on 26.05: -n 4 --gpus=12 waits for nodes with four GPUs, and its NumNodes ends at its tasks",
     ),
     Row("least_step", (24, 5, 4), "backfill.c, _test_resv_overlap"),
     Row("ends_up", (24, 11, 0), "backfill.c, _set_slot_time and _bf_reserve_running; seen on 22.05 and 24.11"),
@@ -179,8 +179,8 @@ ROWS = (
     Row(
         "last_counted",
         (25, 11, 0),
-        "topology/common, _eval_nodes_lln; seen on 26.05, not on 24.11: of nodes with 1, 1, 1, 1, 1, 4, 4, 2, 2 and 1 "
-        "free CPUs -n 17 gets none; between unknown",
+        "topology/common, _eval_nodes_lln; seen on 26.05, not on 24.11: -n 17 does not fit on nodes with 1, 1, 1, 1, "
+        "1, 4, 4, 2, 2 and 1 free CPUs; between unknown",
     ),
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
@@ -189,47 +189,47 @@ ROWS = (
     Row(
         "switch_cpus",
         (24, 11, 0),
-        "topology/tree; seen: -n 10 on leaves of 1, 2 and 3 nodes of 4 CPUs begins with the leaf of one node on 22.05, "
-        "and has the three on 24.11 and 26.05; between unknown",
+        "topology/tree; seen: on leaves with 1, 2 and 3 nodes of 4 CPUs, -n 10 begins with the leaf of one node on "
+        "22.05, and gets that of three on 24.11 and 26.05; between unknown",
     ),
     Row(
         "no_lone_task",
         (26, 5, 0),
-        "seen on 26.05, not on 24.11: -n 1 --ntasks-per-node=2 waits for Resources for ever, as NumNodes=1-1; with "
-        "-n 2 --ntasks-per-node=3 it does not",
+        "seen on 26.05, not on 24.11: -n 1 --ntasks-per-node=2 waits for Resources forever, with NumNodes=1-1; "
+        "-n 2 --ntasks-per-node=3 starts",
     ),
     Row(
         "own_tasks",
         (24, 11, 0),
-        "job_test.c, _job_test (ncpus), and dist_tasks.c; seen: -n 7 --ntasks-per-node=3 has 3, 3 and 3 CPUs of three "
-        "nodes on 22.05, 3, 2 and 2 on 24.11 (as on 22.05 if it was held and released, when NumTasks is 9, or without "
-        "-n); -n 2 --ntasks-per-node=3 goes to a node of three free CPUs on 22.05, to the first of more on "
+        "job_test.c, _job_test (ncpus), and dist_tasks.c; seen: -n 7 --ntasks-per-node=3 gets 3, 3 and 3 CPUs on three "
+        "nodes on 22.05, and 3, 2 and 2 on 24.11 (as on 22.05 after it was held and released, with NumTasks=9, or "
+        "without -n); -n 2 --ntasks-per-node=3 goes to a node with three free CPUs on 22.05, to the first with more on "
         "24.11; between unknown",
     ),
     Row(
         "tasks_by_gpus",
         (24, 11, 0),
-        "seen on all: -n 10 --gpus=10 has 7, 2 and 1 CPUs of three nodes of 8 CPUs and 4 GPUs on 22.05, 4, 4 and 2 on "
-        "24.11 and 26.05; -n 8 --gpus=5 has 7 and 1; between unknown",
+        "seen: on three nodes with 8 CPUs and 4 GPUs, -n 10 --gpus=10 gets 7, 2 and 1 CPUs on 22.05, and 4, 4 and 2 on "
+        "24.11 and 26.05; -n 8 --gpus=5 gets 7 and 1; between unknown",
     ),
     Row(
         "lone_tasks",
         (24, 11, 0),
         "seen on 24.11 under CR_Core and CR_Core_Memory: -n 3 --gpus-per-task=1 --hint=nomultithread waits for "
-        "Resources on idle nodes of one or two sockets for ever; with -N 3, with -n 2 on nodes of two sockets, with "
-        "--gpus-per-node or --gpus it starts; not on 22.05, nor under CR_CPU; between unknown",
+        "Resources forever on idle nodes with one or two sockets; it starts with -N 3, with -n 2 on nodes with two "
+        "sockets, and with --gpus-per-node or --gpus; not on 22.05, nor under CR_CPU; between unknown",
     ),
     Row("tasks_together", (26, 5, 0), "seen on 26.05, where such jobs start; between unknown"),
     Row(
         "shared_memory_cpus",
         (24, 11, 0),
-        "seen on 24.11 and 26.05 with MaxMemPerCPU=400: -n 3 --mem=1700 has six CPUs, on 22.05 five; -n 18 --mem=1000 "
-        "is refused by nodes of 8 CPUs, on 22.05 not; between unknown",
+        "seen on 24.11 and 26.05 with MaxMemPerCPU=400: -n 3 --mem=1700 gets six CPUs, on 22.05 five; nodes with 8 "
+        "CPUs reject -n 18 --mem=1000, but not on 22.05; between unknown",
     ),
     Row(
         "all_tasks",
         (26, 5, 0),
-        "seen on 26.05: -n 7 --ntasks-per-node=3 has 3, 3 and 3 CPUs, and shows NumNodes=3-3; between unknown",
+        "seen on 26.05: -n 7 --ntasks-per-node=3 gets 3, 3 and 3 CPUs, and shows NumNodes=3-3; between unknown",
     ),
 )
 

@@ -1,7 +1,7 @@
 """Accounts, QOS and shares, as slurmrestd publishes them.
 
-``/slurmdb/vX/qos`` and ``/slurmdb/vX/associations`` have limits and no use; ``/slurm/vX/shares`` (v0.0.40 and later)
-has the use of minutes. What is in use of other limits is counted from the jobs that are shown.
+``/slurmdb/vX/qos`` and ``/slurmdb/vX/associations`` have limits without usage; ``/slurm/vX/shares`` (v0.0.40 and later)
+has the used minutes. Usage under other limits is counted from the jobs that are shown.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RestQuestion:
-    """An endpoint of slurmrestd to ask.
+    """An endpoint of slurmrestd to query.
 
     Attributes
     ----------
     service
         ``slurm`` or ``slurmdb``.
     lifetime
-        Seconds for which an answer is good enough, by how fast such things change.
+        Seconds for which an answer may be cached.
     costs
-        What is not known without it.
+        What is unknown without it.
     """
 
     service: str
@@ -60,16 +60,16 @@ _FLAGS: Mapping[str, str] = MappingProxyType(
         "RELATIVE": "Relative",
     }
 )  # fmt: skip
-"""Flags of QOS as sacctmgr calls them."""
+"""Flags of QOS by their names in sacctmgr."""
 
 _UNLIMITED_LEVEL = 1e18
-"""LevelFS where nothing was used is the largest number that there is."""
+"""LevelFS from which on it means no usage: slurmrestd then publishes the largest number."""
 
 
 def read_accounting(
     answers: Mapping[str, str | bytes], user: str, failures: Mapping[str, str] | None = None
 ) -> Accounting:
-    """Return what the answers of `QUESTIONS` say together; each may be missing, and a remark says what that costs."""
+    """Return accounts and QOS from the answers to `QUESTIONS`; if one is missing, a remark says what is unknown."""
     remarks: list[str] = []
     for name, asked in QUESTIONS.items():
         if name not in answers:
@@ -103,7 +103,7 @@ def _objects(
     reader: Callable[[Entry], T],
     remarks: list[str],
 ) -> Iterable[T]:
-    """Yield the objects of an answer; those that are not understood are left out, with a remark."""
+    """Yield the objects in an answer; unreadable ones are skipped, with a remark."""
     if name not in answers:
         return
     try:
@@ -149,7 +149,7 @@ def _ratio(entry: Entry, path: str) -> float | None:
 
 
 def _seconds(entry: Entry, path: str) -> int | None:
-    """Return the seconds of a limit in minutes."""
+    """Return a limit in minutes as seconds."""
     minutes = _count(entry, path)
     return None if minutes is None else 60 * minutes
 
@@ -195,7 +195,7 @@ def _qos(entry: Entry) -> Qos:
 
 
 def _association(entry: Entry) -> tuple[Association, str]:
-    """Return an association, and its account if it is its user's default."""
+    """Return an association, and its account if that is the user's default."""
     user, account = entry.text("user", default=""), entry.text("account")
     shares = _count(entry, "shares_raw")
     bounds = Bounds(
@@ -249,7 +249,7 @@ def _share(entry: Entry) -> Association:
 
 
 def _used_minutes(entry: Entry) -> dict[str, float]:
-    """Return resources times minutes that were used, which are published in seconds."""
+    """Return the used TRES minutes, which are published in seconds."""
     found: dict[str, float] = {}
     for value in entry.find("tres/usage", default=None) or ():
         one = Entry(value, f"{entry.where}, tres/usage")

@@ -1,4 +1,4 @@
-"""One object of what slurmrestd answers, its values read by path and with the place named."""
+"""One object in an answer of slurmrestd, read by path; errors name the place."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["REQUIRED", "VERSIONS", "Entry"]
 T = TypeVar("T")
 
 VERSIONS = range(36, 47)
-"""Last numbers of the versions whose answers are understood, v0.0.36 to v0.0.46."""
+"""Last numbers of the supported versions, v0.0.36 to v0.0.46."""
 
 NO_VALUES = frozenset({0xFFFE, 0xFFFF, 0xFFFFFFFE, 0xFFFFFFFF, 2**64 - 2, 2**64 - 1})
-"""What Slurm's own integers hold for "not set" and "no limit"; early versions publish some of them."""
+"""Slurm's integers for "not set" and "no limit", some of which early versions publish."""
 
 REQUIRED: Final[Any] = object()
 
 
 class Entry:
-    """One object of an answer, whose values are read by path (``maximums/time``) with the place named."""
+    """One object in an answer, read by path (``maximums/time``); errors name the place."""
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, dict):
@@ -32,7 +32,7 @@ class Entry:
         self.where = where
 
     def find(self, *paths: str, default: Any = REQUIRED) -> Any:
-        """Return the value at the first of the paths that is there."""
+        """Return the value at the first path that exists."""
         for path in paths:
             value: Any = self.value.get(path, REQUIRED)
             if value is REQUIRED and "/" in path:
@@ -55,7 +55,7 @@ class Entry:
         return Unreachable(f"{self.where}, {path}: {shown(value)} is not a {wanted}")
 
     def number(self, *paths: str, default: Any = REQUIRED) -> int | None:
-        """Return a whole number in either form; None if it is not set, or there is no limit."""
+        """Return a whole number in either format; None if it is not set, or means no limit."""
         value = self.find(*paths, default=default)
         if isinstance(value, dict):
             if "number" not in value:
@@ -84,7 +84,7 @@ class Entry:
         return min(value, LATEST) if value else None
 
     def minutes(self, *paths: str, default: Any = REQUIRED) -> int | None:
-        """Return the seconds of a limit in minutes; None for no limit, or `LONGEST`."""
+        """Return a limit in minutes as seconds; None for no limit, or above `LONGEST`."""
         value = self.number(*paths, default=default)
         return None if value is None or 60 * value > LONGEST else 60 * value
 
@@ -98,7 +98,7 @@ class Entry:
         return value
 
     def texts(self, *paths: str, default: Any = REQUIRED) -> tuple[str, ...]:
-        """Return a list of texts, which may also be written as one text with commas."""
+        """Return a list of texts, which may also be one comma-separated text."""
         value = self.find(*paths, default=default)
         if value is None:
             return ()
@@ -109,7 +109,7 @@ class Entry:
         return tuple(value)
 
     def understood(self, reader: Callable[[str], T], *paths: str) -> T:
-        """Return what `reader` makes of a text, or of the texts of a list; of what is not there, as of an empty one."""
+        """Return a text, or a list joined with commas, as parsed by `reader`; a missing value counts as empty."""
         value = self.find(*paths, default=None)
         text = value if isinstance(value, str) else ",".join(self.texts(*paths, default=()))
         try:

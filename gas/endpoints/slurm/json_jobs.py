@@ -15,7 +15,7 @@ from gas.slurm.cluster import Gres, Job
 __all__ = ["job"]
 
 HOLDING = ("COMPLETING", "CONFIGURING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED")
-"""The more informative ones of several states of a job."""
+"""States that decide if a job has several."""
 
 
 def job(entry: Entry, threads: Mapping[str, int]) -> Job:
@@ -43,7 +43,7 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
         user=entry.text("user_name"),
         state=next((state for state in states if state in HOLDING), states[0]),
         partitions=entry.texts("partition"),
-        # a job of 22.05 that was cancelled while it waited may have none any more
+        # on 22.05, a job that was cancelled while waiting may have none
         cpus=entry.sure("cpus") if alive else entry.number("cpus") or entry.number("tasks", default=None) or 0,
         priority=priority if priority is not None else 2**32,
         start=entry.instant("start_time"),
@@ -78,9 +78,9 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
 
 
 def _sharing(entry: Entry, pending: bool) -> tuple[bool, str]:
-    """Return whether a job has whole nodes, and the only jobs that may share them.
+    """Return whether a job gets whole nodes, and the only jobs that may share them.
 
-    v0.0.45 has an empty list for all jobs (seen with 26.05): for running jobs, the nodes show it.
+    v0.0.45 has an empty list for all jobs (seen on 26.05): for running jobs, the nodes show it.
     """
     shared = entry.find("shared", default=None) or ()  # "none", or a list with it
     if not isinstance(shared, Sequence):
@@ -117,7 +117,7 @@ def _request(entry: Entry) -> dict[str, Any]:
     )
     for_each_gpu = entry.understood(memory_per_gpu, "memory_per_tres")
     cpu, node = entry.number("memory_per_cpu", default=None), entry.number("memory_per_node", default=None)
-    of_gpus = for_each_gpu is not None  # which also appears as that of a node
+    of_gpus = for_each_gpu is not None  # it is also shown as memory per node
     if of_gpus and is_default_per_gpu(entry.text("memory_per_tres", default="")):
         of_gpus = not cpu and not node
     if of_gpus:
@@ -125,7 +125,7 @@ def _request(entry: Entry) -> dict[str, Any]:
     else:
         found["memory_per_cpu"], found["memory_per_node"] = cpu, node
         if "memory_per_node" in entry.value and cpu is node is None:
-            found["memory_per_node"] = 0  # which v0.0.38 publishes as null; Slurm has filled in what was not asked for
+            found["memory_per_node"] = 0  # null in v0.0.38; Slurm sets a value if none was requested
     try:
         found["licences"] = licences(entry.text("licenses", default=""))
     except BadInput:  # alternatives
@@ -139,7 +139,7 @@ def _request(entry: Entry) -> dict[str, Any]:
 
 
 def _cpus_of_a_task(entry: Entry) -> int:
-    """Return CPUs for each task of a job whose number is not set (v0.0.38 sets it of none), from what it asked for."""
+    """Return the CPUs per task of a job that does not show them, as in v0.0.38, from its other requests."""
     asked = entry.understood(amounts, "tres_req_str").get("cpu", 0)
     tasks_asked = entry.number("tasks", default=None) or 0
     return int(asked) // tasks_asked if 0 < tasks_asked < asked and asked % tasks_asked == 0 else 1
@@ -158,7 +158,7 @@ def _priorities(entry: Entry) -> dict[str, int]:
 
 
 def _ending(entry: Entry) -> tuple[int | None, int | None]:
-    """Return exit status and signal of a job's script: up to v0.0.38 in the format of wait(2), then a table."""
+    """Return exit status and signal of a job's script: up to v0.0.38 in the format of wait(2), later a table."""
     code = entry.find("exit_code", default=None)
     if not isinstance(code, Mapping) or "number" in code:
         number = entry.number("exit_code", default=None)
@@ -217,8 +217,8 @@ def _tasks(entry: Entry) -> Any:
 def _shares(entry: Entry, threads: Mapping[str, int]) -> dict[str, Any]:
     """Return the share of a job on each node, if published.
 
-    Up to v0.0.37, nodes are numbered in the order of the node list and have their CPUs; in v0.0.38 to v0.0.40, they are
-    named and have the states of their cores; from v0.0.41 on, they are under ``nodes/allocation`` and have both.
+    Up to v0.0.37, nodes are numbered in the order of the node list and have their CPUs; from v0.0.38 to v0.0.40, they
+    have names and the states of their cores; from v0.0.41, they are in ``nodes/allocation`` with both.
     """
     found = entry.find("job_resources/nodes/allocation", "job_resources/allocated_nodes", default=None)
     if not found:
@@ -237,7 +237,7 @@ def _shares(entry: Entry, threads: Mapping[str, int]) -> dict[str, Any]:
         node = Entry(value, f"{entry.where}, node {number} of job_resources")
         name = node.text("name", "nodename")
         cpus = node.number("cpus/count", "cpus", default=None)
-        if cpus is None or threads.get(name, 1) > 1:  # where CPUs are given out, fewer than those of its cores count
+        if cpus is None or threads.get(name, 1) > 1:  # under CR_CPU, fewer CPUs than those of its cores are shown
             cpus = max(_cores(node.find("sockets", default=())) * threads.get(name, 1), cpus or 0)
         cpus_on[name] = cpus
         memory = node.number("memory/allocated", "memory_allocated", "memory", default=None)

@@ -1,4 +1,4 @@
-"""Nodes, partitions, reservations and licences of what slurmrestd answers (see `json_answers`)."""
+"""Nodes, partitions, reservations and licences in the answers of slurmrestd (see `json_answers`)."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def node(entry: Entry) -> Node:
 
 
 def _effective(entry: Entry) -> int:
-    """Return the CPUs without those of specialised cores, which v0.0.38 has only in what the node has in all."""
+    """Return the CPUs without specialised cores, which v0.0.38 shows only in the node's TRES."""
     return int(entry.understood(amounts, "tres").get("cpu", 0))
 
 
 def partition(entry: Entry) -> Partition:
-    """Return a partition; up to v0.0.38 it does not say whether it gives out whole nodes."""
+    """Return a partition; up to v0.0.38 it does not show whether jobs get whole nodes."""
     flags = entry.texts("flags", default=None) if "flags" in entry.value else None
-    exclusive = entry.text("partition/exclusive", default="").upper()  # from 26.05 on, where the shares are 0 of all
+    exclusive = entry.text("partition/exclusive", default="").upper()  # from 26.05, where all shares are 0
     shares = entry.number("maximums/oversubscribe/jobs", "maximums/shares", default=None)
     memory_per_gpu, cpus_per_gpu = per_gpu_defaults(entry.text("defaults/job", default=""))
     return Partition(
@@ -63,7 +63,7 @@ def partition(entry: Entry) -> Partition:
         entry.number("priority/tier", "priority_tier", default=1) or 1,
         exclusive == "NODE" if exclusive else shares == 0,
         entry.number("maximums/cpus_per_node", "max_cpus_per_node", "maximum_cpus_per_node", default=None),
-        # the highest bit says that all jobs share, whether they ask for it or not
+        # the highest bit is that of OverSubscribe=FORCE
         max((shares or 1) & 0x7FFF, 1),
         job_factor=entry.number("priority/job_factor", "priority_job_factor", default=None) or 0,
         qos=entry.text("qos/assigned", default="") if isinstance(entry.find("qos", default=""), Mapping) else
@@ -77,7 +77,7 @@ def partition(entry: Entry) -> Partition:
         memory_per_node=_limit(entry, "defaults/partition_memory_per_node", "default_memory_per_node"),
         most_memory_per_cpu=_limit(entry, "maximums/partition_memory_per_cpu", "maximum_memory_per_cpu"),
         most_memory_per_node=_limit(entry, "maximums/partition_memory_per_node", "maximum_memory_per_node"),
-        # up to v0.0.38 it is "disabled" of all that have none of their own (seen)
+        # up to v0.0.38 it is "disabled" for partitions without one of their own (seen)
         preempt_mode=_mode(entry.texts("preempt_mode", default=())),
         billing_weights=entry.understood(weights, "tres/billing_weights", "billing_weights"),
         tres=entry.understood(amounts, "tres/configured", *_early_tres(entry)),
@@ -100,12 +100,12 @@ def _allowed(entry: Entry, *paths: str) -> tuple[str, ...] | None:
 
 
 def _limit(entry: Entry, *paths: str) -> int | None:
-    """Return MB; None for no limit, which 0 is too."""
+    """Return MB; None for no limit, including 0."""
     return entry.number(*paths, default=None) or None
 
 
 def _mode(modes: tuple[str, ...]) -> str:
-    """Return a preemption mode as slurm.conf calls it; empty for the cluster's."""
+    """Return a PreemptMode as in slurm.conf; empty for the cluster's."""
     words = [mode.upper() for mode in modes if mode.upper() not in ("CLUSTER_GLOBAL", "UNSET")]
     return ",".join("OFF" if word == "DISABLED" else word for word in words)
 
@@ -119,7 +119,7 @@ def _overtime(entry: Entry) -> int | None:
 
 
 def reservation(entry: Entry, cores: Mapping[str, int]) -> Reservation:
-    """Return a reservation; `cores` are those of each node."""
+    """Return a reservation; `cores` are the numbers of cores by node."""
     nodes, reserved = entry.names("node_list"), entry.number("core_count", default=None) or 0
     return Reservation(
         entry.text("name"),
@@ -136,7 +136,7 @@ def reservation(entry: Entry, cores: Mapping[str, int]) -> Reservation:
 
 
 def licence(entry: Entry) -> Licence:
-    """Return the licences of one name; what others use beyond their share (LastDeficit) is counted as used."""
+    """Return the licences of one name; those used elsewhere beyond the share (LastDeficit) count as used."""
     used = (entry.number("Used") or 0) + (entry.number("LastDeficit", default=None) or 0)
     return Licence(
         entry.text("LicenseName"), entry.number("Total") or 0, used, entry.number("Reserved", default=None) or 0

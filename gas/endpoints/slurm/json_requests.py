@@ -1,8 +1,8 @@
 """Requests to slurmrestd in the formats of its versions: a batch job, or another shape for a waiting job.
 
-Up to v0.0.38, slurmrestd parses requests with the parser of sbatch's own options (openapi/v0.0.38/jobs.c), so values
-may be as on a command line. From v0.0.39 on it fills Slurm's own record (data_parser, parsers.c, JOB_DESC_MSG), whose
-fields have types, and values that sbatch would derive have to be given.
+Up to v0.0.38, slurmrestd parses requests with sbatch's option parser (openapi/v0.0.38/jobs.c), so values may be as on a
+command line. From v0.0.39 on it fills Slurm's job descriptor (data_parser, parsers.c, JOB_DESC_MSG), whose fields have
+types, and values that sbatch would derive must be given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIRST_TYPED = 39
 """The first version (v0.0.39) with typed fields."""
 
 SEARCHED = "/usr/local/bin:/usr/bin:/bin"
-"""The job's PATH if none is given: slurmrestd accepts no job without an environment."""
+"""The job's PATH if none is given, as slurmrestd accepts no job without an environment."""
 
 
 class _Option(NamedTuple):
@@ -42,7 +42,7 @@ def _number(text: str) -> int:
 
 
 def _set(number: int) -> dict[str, Any]:
-    """Return a number in the format of optional fields."""
+    """Return a number in the format of typed fields."""
     return {"set": True, "infinite": False, "number": number}
 
 
@@ -51,7 +51,7 @@ def _words(text: str) -> list[str]:
 
 
 def _listed(text: str) -> list[str]:
-    return [text]  # the elements are joined with commas, which node lists have in brackets too
+    return [text]  # slurmrestd joins elements with commas; splitting would break the brackets of node lists
 
 
 def _shared(text: str) -> list[str]:
@@ -163,7 +163,7 @@ OPTIONS: Mapping[str, _Option] = MappingProxyType(
 """Options of sbatch by their long names."""
 
 OF_THE_PROGRAM = frozenset({"ignore-pbs", "parsable", "verbose"})
-"""Options that affect only sbatch's own input or output, not the job."""
+"""Options that affect only sbatch itself, not the job."""
 
 SAID_OTHERWISE = frozenset({"chdir", "job-name", "ntasks", "time"})
 """Options of a script that are stored elsewhere in a batch."""
@@ -183,7 +183,7 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        slurmrestd does not accept one of the options, or the script; the message names it and the way out.
+        slurmrestd does not accept an option or the script; the message names it and the way out.
     """
     if re.search("[\udc80-\udcff]", batch.script):
         raise BadInput("the script is not UTF-8 text, which slurmrestd requires; sbatch accepts it (leave out `url`)")
@@ -210,11 +210,11 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
             job[key] = f"{job[key]},{one}" if both else one
     job |= _shape(shape, version)
     if shape.nodes is not None and not shape.whole and "ntasks-per-node" not in options:
-        job.setdefault("tasks", shape.nodes)  # one per node, as in sbatch
+        job.setdefault("tasks", shape.nodes)  # one per node, like sbatch
     if "ntasks-per-gpu" in options and "gpus" in options:
         gpus = sum(_number(one.rpartition(":")[2]) for one in (options["gpus"] or "").split(","))
         job.setdefault("tasks", gpus * _number(options["ntasks-per-gpu"] or ""))
-    if version >= FIRST_TYPED and "tasks" in job and "cpus_per_tres" not in job:  # slurmctld derives them from those
+    if version >= FIRST_TYPED and "tasks" in job and "cpus_per_tres" not in job:  # which determines CPUs per task
         job.setdefault("cpus_per_task", 1)
         job["minimum_cpus"] = job["tasks"] * job["cpus_per_task"]
     if version == 36:
@@ -223,7 +223,7 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
 
 
 def _of_script(batch: Batch) -> dict[str, str | None]:
-    """Return the options in the script, which slurmrestd does not read."""
+    """Return the options in the script, as slurmrestd does not parse it."""
     left_out = OF_THE_PROGRAM | (SAID_OTHERWISE - ({"ntasks"} if batch.shape.tasks is None else set()))
     if batch.not_before is not None:
         left_out |= {"begin"}
@@ -233,8 +233,8 @@ def _of_script(batch: Batch) -> dict[str, str | None]:
 def change(shape: Shape, version: int) -> dict[str, Any]:
     """Return the request that gives a waiting job another shape.
 
-    Without CPUs per task, Slurm 22.05 keeps the number of CPUs, and a job that requests fewer tasks than that loses its
-    plan. Node counts as a list of two, as documented, are ignored.
+    Without CPUs per task, Slurm 22.05 keeps the number of CPUs, and a job with fewer tasks loses its plan. It ignores
+    node counts in the documented form, a list of two.
     """
     body = _shape(shape, version)
     count = shape.tasks if shape.nodes is None else shape.nodes
@@ -298,7 +298,7 @@ def _node_range(text: str, version: int) -> dict[str, Any]:
 
 
 def _early(name: str, option: _Option, value: str | None) -> Any:
-    """Return the request in the format of sbatch's own parser."""
+    """Return the value in the format of sbatch's parser."""
     if name == "exclusive":
         return value or "exclusive"
     return option.alone if value is None else value

@@ -1,4 +1,4 @@
-"""Answers that are asked again only when they may have changed, by how fast they do."""
+"""Caches answers of Slurm that change slowly."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 LIFETIMES: Mapping[str, float] = MappingProxyType(
     {
-        "config": 600.0, "conf": 600.0, "topology": 600.0,  # an administrator edits it and has it read again
-        "partitions": 60.0,  # brought up and down, and those of nodes, by hand too
+        "config": 600.0, "conf": 600.0, "topology": 600.0,  # changed by administrators, with a reconfiguration
+        "partitions": 60.0,  # changed by administrators, too
         "reservations": 15.0, "licences": 15.0, "licenses": 15.0,
     }
 )  # fmt: skip
-"""For how many seconds an answer is as good as new; what is not named changes with every job."""
+"""Seconds for which answers are cached; those not listed change with every job."""
 
 
 class KeptAnswers(Generic[T]):
-    """The answers of one Slurm that a transport has had."""
+    """The cached answers of one Slurm."""
 
     def __init__(self, lifetimes: Mapping[str, float] = LIFETIMES, clock: Callable[[], float] = time.monotonic) -> None:
         self._lifetimes = dict(lifetimes)
@@ -30,7 +30,7 @@ class KeptAnswers(Generic[T]):
         self._kept: dict[str, tuple[float, T]] = {}
 
     def get(self, kind: str, ask: Callable[[], T], lifetime: float | None = None) -> T:
-        """Return an answer, a kept one if that is young enough; one that fails is not kept."""
+        """Return an answer, from the cache if it is recent enough; failures are not cached."""
         lifetime = self._lifetimes.get(kind, 0.0) if lifetime is None else lifetime
         kept = self._kept.get(kind)
         if kept is not None and self._clock() < kept[0] + lifetime:

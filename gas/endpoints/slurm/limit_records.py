@@ -1,7 +1,7 @@
-"""The records of ``scontrol show assoc_mgr``: users, associations and QOS, each limit with what is in use of it.
+"""The records of ``scontrol show assoc_mgr``: users, associations and QOS, with limits and their usage.
 
-A limit is printed as ``GrpTRES=cpu=40(32),mem=N(1600)``: the bound, N for none, and the use. Limits in minutes are in
-minutes, and so is the use of them.
+A limit is printed as ``GrpTRES=cpu=40(32),mem=N(1600)``: the bound, N for none, and the usage. Limits in minutes have
+their usage in minutes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _VALUE = re.compile(r"(?:^|\s)([A-Z]\w+)=(\S*)")
 _PER = re.compile(r"(?P<name>[^\s{}=]+)=\{(?P<values>[^{}]*)\}")
 _BOUND = re.compile(r"(?P<bound>N|[0-9]+(?:\.[0-9]+)?)(?:\((?P<use>-?[0-9]+(?:\.[0-9]+)?)\))?")
 LIKE_PARENT = 0x7FFFFFFF
-"""RawShares of those that share as their account does (SLURMDB_FS_USE_PARENT)."""
+"""RawShares of associations with Fairshare=parent (SLURMDB_FS_USE_PARENT)."""
 
 
 def read_limits(text: str, remarks: list[str]) -> tuple[dict[str, str], list[Association], dict[str, Qos]]:
-    """Return users' default accounts, associations and QOS with limits and use."""
+    """Return users' default accounts, and associations and QOS with limits and usage."""
     names = {uid: name for name, uid in _UIDS.findall(text)}
     default: dict[str, str] = {}
     associations: list[Association] = []
@@ -44,7 +44,7 @@ def read_limits(text: str, remarks: list[str]) -> tuple[dict[str, str], list[Ass
                 default[user["name"]] = user["account"]
             elif (head := _HEAD.match(line)) is not None:
                 associations.append(_association(head, line[head.end() :]))
-                if " DefAssoc=Yes " in line and head["user"]:  # not all users may be listed
+                if " DefAssoc=Yes " in line and head["user"]:  # some users may have no record
                     default.setdefault(head["user"], head["account"])
             elif (named := _QOS.match(line)) is not None:
                 qos[named["name"]] = _qos(named["name"], line[named.end() :], names)
@@ -103,7 +103,7 @@ def _qos(name: str, rest: str, names: Mapping[str, str]) -> Qos:
 
 
 def _bounds(values: Mapping[str, str], per: str = "") -> tuple[Bounds, Use]:
-    """Return the limits of a record and what is in use; `per` user (PU) or account (PA) of a QOS."""
+    """Return the limits in a record and their usage; `per` is PU or PA for those of a QOS per user or account."""
 
     def number(*keys: str) -> tuple[int | None, float]:
         text = next((values[key] for key in keys if key in values), "")

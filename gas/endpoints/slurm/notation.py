@@ -1,7 +1,7 @@
 """Slurm's notations: node lists, tasks of arrays, durations, instants and states of nodes.
 
-Node lists are parsed here and not by python-hostlist: that is licensed under the GPL, is limited to 100,000 names, and
-its errors name neither the list nor the position.
+Node lists are not parsed by python-hostlist, which is licensed under the GPL, limited to 100,000 names, and names
+neither list nor position in its errors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 LATEST = 221_845_392_000
-"""First epoch second of the year 9000; later times are set to it, so that sums still have a date."""
+"""First epoch second of the year 9000; later times are set to it, so that sums are still valid dates."""
 
 LONGEST = 100 * 366 * 24 * 3600
 """Durations above a hundred years count as no limit."""
@@ -46,23 +46,23 @@ AGAINST = frozenset(
     | {"DRAINING", "FAIL", "FAILING", "FAILG", "NOT_RESPONDING", "NO_RESPOND", "POWERING_DOWN", "POWER_DOWN"}
     | {"POWER_DRAIN", "REBOOT_ISSUED", "BLOCKED"}
 )
-"""States in which no job starts on a node; a node that is only powered off is powered on for a job."""
+"""States in which no job starts on a node; one that is only powered down is powered up for a job."""
 
 BOOTING = frozenset({"REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT", "POWERING_UP", "BOOT"})
-"""States of a node that boots or will boot."""
+"""States of a node that is booting, or about to."""
 
 
 MOST_OF_A_NODE = 0xFFFF
-"""Slurm counts the CPUs of a node, its sockets, cores and threads, in 16 bits."""
+"""Largest number of CPUs, sockets, cores or threads of a node, which Slurm counts in 16 bits."""
 
 
 def credible(node: Node, where: str) -> Node:
-    """Return a node, unless it has more of something than Slurm can count: a damaged answer would fill the memory.
+    """Return a node if its numbers are possible in Slurm; those of a damaged answer could exhaust memory.
 
     Raises
     ------
     Unreachable
-        It has more; `where` it was read is named.
+        A number is too large; the message says `where` it was read.
     """
     parts = {"CPUs": node.cpus, "sockets": node.sockets, "cores per socket": node.cores, "threads": node.threads}
     for name, count in parts.items():
@@ -76,7 +76,7 @@ def words(text: str) -> tuple[str, ...]:
     return () if text.strip() in NOTHING else tuple(word for word in text.strip().split(",") if word)
 
 
-@lru_cache(4096)  # nodes are named again and again in a long queue
+@lru_cache(4096)  # a long queue repeats the same node lists
 def node_names(text: str) -> tuple[str, ...]:
     """Return the names in a node list, such as ``gpu7,n[001-004,010],r[0-1]c[1-2]-ib``.
 
@@ -100,7 +100,7 @@ def node_names(text: str) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Split at the commas outside of brackets."""
+    """Split at commas outside of brackets."""
     depth = start = 0
     for at, c in enumerate(text):
         depth += (c == "[") - (c == "]")
@@ -115,7 +115,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _pieces(part: str, text: str) -> Iterator[tuple[str, list[str]]]:
-    """Return each prefix of a part with the numbers in the brackets after it."""
+    """Yield each prefix in a part with the numbers in the brackets after it."""
     at = 0
     if not part:
         raise BadInput(f"the node list {quoted(text)} has an empty name")
@@ -140,12 +140,12 @@ def _pieces(part: str, text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def tasks(text: str) -> Tasks | None:
-    """Return the tasks in ``1-5,7%2`` or ``[3-10:2]``; None for no array.
+    """Return the tasks in ``1-5,7%2`` or ``[3-10:2]``; None if there is no array.
 
     Raises
     ------
     BadInput
-        It is not a list of tasks, or it was truncated.
+        It is not a list of tasks, or is truncated.
     """
     text = text.strip()
     if text in NOTHING:
@@ -169,9 +169,9 @@ def tasks(text: str) -> Tasks | None:
     return Tasks(tuple(ranges), int(most) or None if mark else None)
 
 
-@lru_cache(4096)  # jobs ask for round times
+@lru_cache(4096)  # most jobs request one of a few times
 def duration(text: str) -> int | None:
-    """Return the seconds of ``1-00:30:00``, ``30:00`` or ``2-12`` (days and hours); None for no limit, or `LONGEST`.
+    """Return the seconds in ``1-00:30:00``, ``30:00`` or ``2-12`` (days-hours); None for no limit, or above `LONGEST`.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def duration(text: str) -> int | None:
         It is not a duration.
     """
     text = text.strip()
-    if text in NOTHING or text in ("Partition_Limit", "INVALID"):  # the latter is squeue's for more than a year
+    if text in NOTHING or text in ("Partition_Limit", "INVALID"):  # squeue prints INVALID for more than a year
         return None
     found = _DURATION.fullmatch(text)
     if found is None or (found[1] is None and found[3] is None):
@@ -198,14 +198,14 @@ def duration(text: str) -> int | None:
 def instant(text: str, zone: tzinfo | None = None) -> int | None:
     """Return the epoch second of a time, at most `LATEST`; None if unknown.
 
-    With ``SLURM_TIME_FORMAT=%s`` in their environment, scontrol and squeue write epoch seconds; else they write local
-    time without its zone (``2026-11-21T00:17:44``), which `zone` completes. An ambiguous time, at the end of summer
-    time, means the first of the two.
+    With ``SLURM_TIME_FORMAT=%s`` in their environment, scontrol and squeue print epoch seconds; else local time without
+    a time zone (``2026-11-21T00:17:44``), which `zone` supplies. An ambiguous time, at the end of summer time, means
+    the first of the two.
 
     Raises
     ------
     BadInput
-        It is not a time, or its zone is unknown.
+        It is not a time, or the time zone is unknown.
     """
     text = text.strip()
     if text in NOTHING or text == "0":
@@ -230,9 +230,9 @@ class NodeStates:
     Attributes
     ----------
     why_not
-        The states for which no job starts on it.
+        The states that keep jobs from starting on it.
     reserved, completing, rebooting, powered_down
-        A reservation holds it; a job is ending on it; it boots, or will boot; it boots for a job.
+        It is in an active reservation; a job is completing on it; it is booting, or about to; it boots for a job.
     """
 
     why_not: tuple[str, ...]
@@ -244,7 +244,7 @@ class NodeStates:
 
 @lru_cache(1024)
 def node_states(*states: str) -> NodeStates:
-    """Return the meaning of a node's states as printed: ``IDLE+DRAIN``, ``MIXED*``, or as single words in any case."""
+    """Return the meaning of a node's states as printed: ``IDLE+DRAIN``, ``MIXED*``, or single words, in any case."""
     found: set[str] = set()
     for text in states:
         for word in text.upper().split("+"):

@@ -1,7 +1,7 @@
-"""The options of sbatch that jobs have besides size and walltime, parsed.
+"""The sbatch options of jobs apart from size and walltime, parsed.
 
-Plans take into account the options that Gas understands. Those that affect when or where a job starts but are not
-understood are named (`Options.unplanned`). All of them are submitted as they were written.
+Plans take the supported options into account. `Options.unplanned` lists those that affect when or where a job starts
+but are not supported. All options are submitted as written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gas.slurm.unasked import GPUS
 __all__ = ["Options", "Unit", "instant_of", "megabytes", "minutes_of"]
 
 Unit = Literal["cpus", "tasks", "nodes", "gpus"]
-"""The unit of a size: CPUs, tasks of as many CPUs as the options say, nodes, or GPUs."""
+"""The unit of a size: CPUs, tasks (with the options' CPUs per task), nodes, or GPUs."""
 
 UNPLANNED = frozenset(
     {"batch", "bb", "bbf", "cluster-constraint", "consolidate-segments", "core-spec", "cores-per-socket", "deadline",
@@ -32,7 +32,7 @@ UNPLANNED = frozenset(
      "prefer", "resources", "segment", "sockets-per-node", "spread-job", "spread-segments", "switches", "thread-spec",
      "tmp", "tres-per-task", "use-min-nodes"}
 )  # fmt: skip
-"""Options that affect the start or the nodes of a job, and that plans ignore."""
+"""Options that affect when or where a job starts, but that plans ignore."""
 
 HARMLESS = frozenset(
     {"acctg-freq", "chdir", "comment", "container", "container-id", "cpu-freq", "error", "export", "export-file",
@@ -41,7 +41,7 @@ HARMLESS = frozenset(
      "profile", "propagate", "requeue", "signal", "stepmgr", "tres-bind", "uid", "umask", "verbose", "wait-all-nodes",
      "wckey"}
 )  # fmt: skip
-"""Options that affect neither the start nor the nodes of a job."""
+"""Options that affect neither when nor where a job starts."""
 
 REFUSED = {
     "clusters": "Gas submits to the Slurm that it has queried",
@@ -56,7 +56,7 @@ REFUSED = {
 """Options with which Gas cannot submit or follow a job, with the reason."""
 
 MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
-"""Of these options, sbatch accepts only one."""
+"""sbatch accepts only one of these options."""
 
 
 @dataclass(frozen=True)
@@ -68,27 +68,27 @@ class Options:
     unit
         The unit of a size.
     whole
-        Jobs get whole nodes, because of their unit.
+        Whether jobs get whole nodes because of the unit.
     given
-        All options as they were written, by long name, the last of each; None for those without a value.
+        All options as written, by long name, the last of each; None for those without a value.
     tasks, nodes, walltime
-        The size in the script itself: tasks, least and most nodes, seconds.
+        The size in the options themselves: tasks, minimum and maximum of nodes, seconds.
     cpus_per_task, cpus_per_node, tasks_per_node, tasks_per_gpu, tasks_per_core, threads_per_core, cpus_per_gpu
         None if not given.
     gpus, gpus_per_node, gpus_per_task
         GPUs of a job, a node, or a task, by type; empty if not given.
     gres
-        Other resources of each node (``--gres``), which may be GPUs too.
+        Generic resources per node (``--gres``), which may include GPUs.
     begin
         Epoch second before which no job starts.
     tasks_of_array
-        Tasks of the job array; None if it is none.
+        Tasks of the job array; None if it is not an array.
     nice
         Reduction of the priority.
     unplanned
-        Options that affect when or where a job starts, and that plans ignore.
+        Options that affect when or where a job starts, but that plans ignore.
     resources
-        Resources of each unit according to the application; None if the options say all.
+        Resources per unit according to the application; None if only the options count.
     """
 
     unit: Unit = "cpus"
@@ -147,7 +147,7 @@ class Options:
         unit
             The unit of a size; by default the unit in which the options give their own size.
         whole
-            Jobs get whole nodes; by default if the given unit is nodes.
+            Whether jobs get whole nodes; by default if the given unit is nodes.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Options:
             last.pop(one.name, None)
             last[one.name] = one
         memory = [last[name] for name in last if name in MEMORY]
-        if len(memory) > 1:  # also where one is in the script and another on the command line (22.05 to 26.05)
+        if len(memory) > 1:  # even if one is in the script and another on the command line (22.05 to 26.05)
             raise _excluding(*memory[:2])
         if "cpus-per-task" in last and "cpus-per-gpu" in last:
             raise _excluding(last["cpus-per-task"], last["cpus-per-gpu"])
@@ -176,7 +176,7 @@ class Options:
                     raise BadInput(f"{one.place}: {quoted(one.shown)}: {error}") from None
                 except _NotUnderstood:
                     unplanned.append(one.name)
-            elif one.name not in HARMLESS:  # unknown options may affect it too
+            elif one.name not in HARMLESS:  # unknown options may have an effect
                 unplanned.append(one.name)
         given = {name: one.value for name, one in last.items()}
         found_ = replace(cls(given=given), **values)  # type: ignore[arg-type]  # of the fields' own types
@@ -187,7 +187,7 @@ class Options:
         )
 
     def _check_types(self) -> None:
-        """Raise `BadInput` if some GPUs have a type and others none: Slurm's ESLURM_INVALID_GRES_TYPE."""
+        """Raise `BadInput` if some GPUs have a type and others do not: Slurm's ESLURM_INVALID_GRES_TYPE."""
         counted = (self.gpus, self.gpus_per_node, self.gpus_per_socket, self.gpus_per_task, self.gres)
         types = {one.type for some in counted for one in some if one.name == "gpu"}
         if "" in types and len(types) > 1:
@@ -220,7 +220,7 @@ class Options:
 
 
 def _excluding(first: Directive, second: Directive) -> BadInput:
-    """Return the message for two options of which sbatch accepts only one (22.05 to 26.05)."""
+    """Return the error for two options of which sbatch accepts only one (22.05 to 26.05)."""
     return BadInput(
         f"{second.place}: --{second.name} and --{first.name} ({first.place}) exclude each other for sbatch; "
         "leave one of them out"
@@ -245,7 +245,7 @@ def _own_unit(options: Options) -> Unit:
 
 
 def megabytes(text: str) -> int:
-    """Return the MB of ``500M``, ``16G`` or ``4096``, rounded up.
+    """Return the MB in ``500M``, ``16G`` or ``4096``, rounded up.
 
     Raises
     ------
@@ -291,7 +291,7 @@ _SECONDS = {"": 1, "second": 1, "minute": 60, "hour": 3600, "day": 86400, "week"
 
 
 def instant_of(text: str, now: int) -> int:
-    """Return the epoch second of a time as sbatch reads it, local unless it is a ``uts`` (sbatch(1), --begin).
+    """Return the epoch second of a time as sbatch reads it: local time, or ``uts`` (sbatch(1), --begin).
 
     Raises
     ------
@@ -341,7 +341,7 @@ def _needed(text: str | None) -> str:
 
 
 def _node_range(text: str) -> tuple[int, int | None]:
-    """Return least and most nodes of ``4`` or ``2-8``; k and m count by 1024."""
+    """Return minimum and maximum of ``4`` or ``2-8`` nodes; the suffixes k and m mean powers of 1024."""
     found = re.fullmatch(r"(\d{1,9})([km]?)(?:-(\d{1,9})([km]?))?", text.strip().lower())
     if found is None:
         raise (
@@ -358,7 +358,7 @@ def _node_range(text: str) -> tuple[int, int | None]:
 
 
 def _gpus(text: str) -> tuple[Gres, ...]:
-    """Return the GPUs of ``4``, ``a100:4`` or ``a100:2,v100:1``; none of ``0``."""
+    """Return the GPUs in ``4``, ``a100:4`` or ``a100:2,v100:1``; none for ``0``."""
     return tuple(found for found in map(_gpu, text.split(",")) if found.count)
 
 
@@ -373,7 +373,7 @@ def _gpu(text: str) -> Gres:
 
 
 def _gres(text: str) -> tuple[Gres, ...]:
-    """Return the resources of ``gpu:a100:2,shard:4``."""
+    """Return the resources in ``gpu:a100:2,shard:4``."""
     if text.strip().lower() == "none":
         return ()
     found = []
@@ -416,10 +416,10 @@ def _exclusive(text: str | None, now: int) -> dict[str, object]:
 
 
 def _hint(text: str | None, now: int) -> dict[str, object]:
-    """Return what the hints of an application mean for its threads (sbatch(1), --hint)."""
+    """Return the fields that hints imply (sbatch(1), --hint)."""
     given = set(words(_needed(text).lower()))
     if not given <= {"multithread", "nomultithread"}:
-        raise _NotUnderstood  # compute_bound and memory_bound give out sockets and cores in another order
+        raise _NotUnderstood  # compute_bound and memory_bound allocate sockets and cores differently
     return {"threads_per_core": 1} if "nomultithread" in given else {}
 
 
@@ -450,7 +450,7 @@ def _flag(name: str) -> Callable[[str | None, int], dict[str, object]]:
 
 def _priority(text: str | None, now: int) -> dict[str, object]:
     if _needed(text).strip().upper() != "TOP":
-        raise _NotUnderstood  # only operators get it
+        raise _NotUnderstood  # only operators may set it
     return {}
 
 

@@ -1,8 +1,8 @@
 """Probes: real jobs without work, submitted to see when Slurm plans them, and cancelled.
 
 They are the last resort if other users' jobs are not shown. No probe is left behind: each is cancelled as soon as it
-has a plan; a separate process, which outlives the one that started it, cancels them by name if that one is interrupted
-or killed; and the next probing cancels what a crash of the whole machine left.
+has a plan; a separate process cancels them by name if the one that started it is interrupted or killed; and the next
+call cancels those left by a crash of the machine.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ PREFIX = "gas-probe-"
 SCRIPT = "#!/bin/sh\nexit 0\n"
 
 ANYWHERE = "/"
-"""Directory of probes: slurmrestd from 24.05 on accepts no job without one, and all nodes have this one."""
+"""Directory of probes, which exists on all nodes; slurmrestd from 24.05 on accepts no job without one."""
 
 PATIENCE_SECONDS = 90.0
-"""Seconds to wait for a plan: backfill cycles are 30 s apart by default, and one may be under way."""
+"""Seconds to wait for a plan: backfill cycles are 30 s apart by default, and one may be running."""
 
 READY = b"ready\n"
 """The line with which the sweeping process reports that it is ready, before any probe."""
@@ -53,9 +53,9 @@ def probe(
     patience: float = PATIENCE_SECONDS,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[int | None]:
-    """Return the start that Slurm plans for each shape, one after another; None if it plans none.
+    """Return the start that Slurm plans for each shape; None if it plans none.
 
-    Probes are submitted one at a time, since each would delay those behind it.
+    Probes are submitted one at a time, since each would delay the next.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def probe(
     """
     _cancel_left_ones(transport)
     name = f"{PREFIX}{uuid.uuid4().hex[:12]}"
-    silent = {**options, "output": "/dev/null"}  # a probe that starts at once leaves no file behind either
+    silent = {**options, "output": "/dev/null"}  # a probe that starts at once must leave no file
     silent.pop("error", None)
     starts: list[int | None] = []
     with _swept(transport, name) as left:
@@ -94,8 +94,8 @@ def probe(
 def _planned(transport: Transport, id: int, shape: Shape, patience: float) -> int | None:
     """Return when Slurm plans to start a job, once it has a plan.
 
-    slurmctld compares whole seconds to detect changes, and overlooks a job submitted in the second of its last cycle
-    until something about it changes.
+    slurmctld detects changes by whole seconds, and so overlooks a job submitted in the second of its last cycle until
+    something about the job changes.
     """
     ends = time.monotonic() + patience
     nudge, pause = time.monotonic() + 2, 0.2
@@ -114,7 +114,7 @@ def _planned(transport: Transport, id: int, shape: Shape, patience: float) -> in
 
 
 def _cancel_left_ones(transport: Transport) -> None:
-    """Cancel the user's probes that are so old that their process must have ended."""
+    """Cancel the user's probes that are old enough for their process to have ended."""
     for job in transport.jobs(user=transport.user):
         old = job.submitted is not None and job.submitted < time.time() - LEFT_SECONDS
         if job.pending and job.name.startswith(PREFIX) and old:
@@ -124,9 +124,9 @@ def _cancel_left_ones(transport: Transport) -> None:
 
 @contextlib.contextmanager
 def _swept(transport: Transport, name: str) -> Iterator[set[int]]:
-    """Make sure that no job of this name stays, whatever happens to this process.
+    """Make sure that no job of this name remains, whatever happens to this process.
 
-    Yields the set of those that may not be gone yet.
+    Yields the set of jobs that may still exist.
     """
     left: set[int] = set()
     sweeper = subprocess.Popen(
@@ -151,7 +151,7 @@ def _swept(transport: Transport, name: str) -> Iterator[set[int]]:
             yield left
         finally:
             if left:
-                _SWEEPING.append(sweeper)  # it continues without us
+                _SWEEPING.append(sweeper)  # it goes on without this process
             else:
                 with contextlib.suppress(BrokenPipeError):
                     line.write(b"done")
@@ -172,7 +172,7 @@ def sweep(transport: Transport, name: str) -> int:
 
 
 def _wait_and_sweep() -> None:
-    """Wait until the parent process has ended, and cancel its remaining probes."""
+    """Wait for the parent process to end, and cancel its remaining probes."""
     transport, name = pickle.load(sys.stdin.buffer)
     sys.stdout.buffer.write(READY)
     sys.stdout.flush()

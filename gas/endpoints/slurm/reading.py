@@ -1,4 +1,4 @@
-"""One reading of a Slurm for all of its endpoints that ask at the same time: each partition is one."""
+"""One query of a Slurm shared by its endpoints, one for each partition."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Reading"]
 
 
 class Reading:
-    """What one Slurm has published, read again as soon as a caller asks that has had it.
+    """The published state of one Slurm, queried again when an endpoint asks that has already had it.
 
     Parameters
     ----------
     transport
-        How it is spoken to.
+        The connection to Slurm.
     known
-        What it has just published.
+        The state if it has just been read.
     """
 
     def __init__(self, transport: Transport, known: Cluster | None = None) -> None:
@@ -30,7 +30,7 @@ class Reading:
         self._lock = threading.Lock()
 
     def cluster(self, name: str) -> Cluster:
-        """Return everything that is published, for an endpoint of this name; raise what reading it raised."""
+        """Return the published state for the endpoint of this name; raise the query's error if it failed."""
         with self._lock:
             if self._found is None or name in self._served:
                 self._served.clear()

@@ -1,4 +1,4 @@
-"""Why a job waits, as a record: Slurm's reason in words, who is ahead, priority, limits, what would start sooner."""
+"""Why a job waits, as a record: Slurm's reason in words, jobs ahead, priority, limits, and what would start sooner."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
     Parameters
     ----------
     user, groups
-        Who asks; changes to other partitions and QOS are tried for jobs of their own.
+        The querying user; other partitions and QOS are tried for the user's own jobs only.
     """
     found = explanation(cluster, job)
     longest = max((one.longest or 0 for one in cluster.partitions), default=0) or cluster.scheduling.window
@@ -37,7 +37,7 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
     limits = limits_in(cluster, groups=groups)
     outlook, changes = sooner(cluster, job, limits=limits, others=others, unseen_until=unseen_until)
     expected, remarks = outlook.expected, list(cluster.cautions)
-    if job.held:  # whatever is free, until it is released
+    if job.held:  # it does not start until it is released
         expected, changes = None, []
     elif job.start is not None:
         expected = max(job.start, cluster.now)
@@ -74,7 +74,7 @@ def _ahead(ahead: Ahead) -> dict[str, int]:
 
 
 def _priority(job: Job, partition: str, own: Priority) -> dict[str, Any]:
-    """Return what Slurm says the priority is, and its parts as they are calculated here."""
+    """Return the priority that Slurm publishes, and its parts as Gas calculates them."""
     return {
         "value": job.priority_in.get(partition, job.priority),
         "by_submission": own.comes_last,
@@ -119,9 +119,9 @@ def _size(other: Job, job: Job) -> str:
 
 
 def _others(cluster: Cluster, job: Job, groups: frozenset[str] | None) -> Iterator[Change]:
-    """Return the job in other partitions, and with other accounts and QOS, that its user may use.
+    """Yield the job in other partitions, and with other accounts and QOS, that its user may use.
 
-    What is not chosen unasked is not advised either.
+    Choices that Gas makes only if the user names them are not suggested.
     """
     asked = (*job.gres_per_job, *job.gres_per_node, *job.gres_per_task)
     has_gpus = any(one.name in GPUS for one in asked)

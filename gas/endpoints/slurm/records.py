@@ -1,4 +1,4 @@
-"""Jobs of Slurm's in the form in which Gas speaks of jobs (`gas.endpoints.records`)."""
+"""Slurm's jobs as Gas's job records (`gas.endpoints.records`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gas.slurm.order import HOLDING
 __all__ = ["record_of"]
 
 _ENDED = {"COMPLETED": "completed", "CANCELLED": "cancelled", "TIMEOUT": "timeout", "NODE_FAIL": "lost"}
-"""How jobs ended; whatever is not here, nor waits or runs, has failed."""
+"""How jobs ended; those in any other final state have failed."""
 
 _WAITING_AS_USUAL = ("", "None", "Resources", "Priority")
 _STARTING = (*_WAITING_AS_USUAL[1:], "BeginTime", "Reservation", "ReqNodeNotAvail", "JobArrayTaskLimit", "Licenses")
-"""Reasons with which a planned start means something."""
+"""Reasons with which a planned start is meaningful."""
 
 _MESSAGES = {"OUT_OF_MEMORY": "it used more memory than requested", "NODE_FAIL": "one of its nodes failed",
              "BOOT_FAIL": "its nodes did not boot", "DEADLINE": "it missed its deadline",
@@ -24,14 +24,14 @@ _MESSAGES = {"OUT_OF_MEMORY": "it used more memory than requested", "NODE_FAIL":
 
 
 def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
-    """Return a job as the commands show it.
+    """Return the record of a job.
 
     Parameters
     ----------
     unit
-        What its processors are counted in: CPUs, tasks, nodes or GPUs.
+        The unit of its processors: CPUs, tasks, nodes or GPUs.
     user
-        Who asks.
+        The querying user.
     """
     state = "queued" if job.pending else "running" if job.state in HOLDING else _ENDED.get(job.state, "failed")
     ended = state not in ACTIVE
@@ -40,7 +40,7 @@ def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
         message = f"waits because of {job.reason}"
     starting = not job.reason or job.reason.startswith(_STARTING)
     started = None if job.pending or (ended and job.start is not None and not job.nodes) else job.start
-    ran = ended and started is not None  # Slurm gives exit status 0 to what was cancelled while it waited
+    ran = ended and started is not None  # Slurm has exit status 0 for jobs that were cancelled while waiting
     return job_record(
         job.id,
         user=job.user,

@@ -1,6 +1,6 @@
-"""What kind of error Slurm's words are, whether its commands or slurmrestd say them.
+"""Classifies Slurm's error messages, which commands and slurmrestd share.
 
-Slurm's words have stayed the same from version to version (src/common/slurm_errno.c).
+The messages have not changed between versions (src/common/slurm_errno.c).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, OverLi
 __all__ = ["AWAY", "KINDS", "LOST", "kind_of"]
 
 AWAY = ("(connect failure)", "Connection refused", "Communication connection failure")
-"""What is said when slurmctld has not been reached: it has not heard of anything."""
+"""Messages if slurmctld was not reached, so that it has not received the request."""
 
 UNABLE = "Unable to contact slurm controller"
-"""Comes before one of the others, in brackets, and says nothing of whether it was heard."""
+"""Precedes one of the other messages; by itself it leaves open whether the request was received."""
 
 LOST = (
     UNABLE, "timed out", "Zero Bytes were transmitted", "Unexpected message received", "Connection reset",
     "Header lengths", "send failure", "receive failure",
 )  # fmt: skip
-"""What is said when slurmctld has been reached, perhaps, and there was no answer."""
+"""Messages if slurmctld may have received the request, but did not answer."""
 
 KINDS: Mapping[str, type[GasError]] = {
     "Invalid job id": NotFound,
@@ -36,18 +36,18 @@ KINDS: Mapping[str, type[GasError]] = {
     "already finished": Conflict,
     "already completing or completed": Conflict,
 }
-"""What kind of refusal others are; whatever is in none of these says that the request is wrong."""
+"""The errors for other messages; any further message means that the request is wrong."""
 
 
 def kind_of(words: str, *, sends: bool, acts: bool) -> type[GasError]:
-    """Return what kind of error an answer is.
+    """Return the error class for a message.
 
     Parameters
     ----------
     sends
-        Whether it answers a request that makes something, so that a lost answer leaves a doubt.
+        Whether the request creates a job, so that a lost answer leaves it in doubt.
     acts
-        Whether it answers a request that changes something; what only asks is not refused but not understood.
+        Whether the request changes something; if a mere query is refused, Slurm counts as unreachable.
     """
     lost = [mark for mark in LOST if mark in words]
     if any(mark in words for mark in AWAY) and set(lost) <= {UNABLE}:

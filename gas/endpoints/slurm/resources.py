@@ -1,7 +1,7 @@
-"""Slurm's notations of resources: generic ones (GRES), trackable ones (TRES), memory and licences.
+"""Slurm's notations for resources: generic (GRES) and trackable ones (TRES), memory and licences.
 
-The same GPUs are written ``gpu:a100:4(S:0-1)`` of a node, ``gpu:a100:2(IDX:0-1)`` in use, ``gres:gpu:a100:2`` asked for
-(22.05), ``gres/gpu:a100:2`` (24.11), ``gres/gpu:a100=2`` of a task (24.11) and in TRES.
+GPUs are written ``gpu:a100:4(S:0-1)`` for a node, ``gpu:a100:2(IDX:0-1)`` if in use, ``gres:gpu:a100:2`` (22.05) or
+``gres/gpu:a100:2`` (24.11) in requests, and ``gres/gpu:a100=2`` per task (24.11) and in TRES.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = [
 
 _AMOUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGTPE]?)(?:i?B)?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
-_OUTSIDE = re.compile(r",(?![^()]*\))")  # commas between parentheses part indices
+_OUTSIDE = re.compile(r",(?![^()]*\))")  # commas in parentheses separate indices
 _NAME = re.compile(r"[^\s:=,()]+")
 
 
 def _amount(text: str, plain: str = "") -> float:
-    """Return a number with a suffix of powers of 1024, in units of the one called `plain`."""
+    """Return a number with a suffix for powers of 1024, in units of the suffix `plain`."""
     found = _AMOUNT.fullmatch(text.strip())
     if found is None:
         raise BadInput(f"{quoted(text)} is not an amount")
@@ -44,7 +44,7 @@ def _amount(text: str, plain: str = "") -> float:
 
 
 def megabytes(text: str) -> int:
-    """Return the MB of ``500M``, ``7.81G`` or ``4000``; what is not a whole number is rounded up.
+    """Return the MB in ``500M``, ``7.81G`` or ``4000``, rounded up.
 
     Raises
     ------
@@ -62,9 +62,9 @@ def _parts(text: str) -> Iterator[str]:
 
 @lru_cache(4096)
 def gres(text: str) -> tuple[Gres, ...]:
-    """Return the generic resources of a list in any of their notations, those of count 0 left out.
+    """Return the generic resources in a list in any notation, without those of count 0.
 
-    What is not a generic resource (``cpu=2`` of a task, licences) is left out too.
+    Other resources (``cpu=2`` per task, licences) are skipped.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def gres(text: str) -> tuple[Gres, ...]:
 
 
 def _one(part: str) -> tuple[str, str, int]:
-    """Return the name, the type and the count of ``gres/gpu:a100:2(IDX:0-1)``; no name for what is no GRES."""
+    """Return name, type and count of ``gres/gpu:a100:2(IDX:0-1)``; an empty name for other resources."""
     body = part.partition("(")[0]
     body, equals, number = body.partition("=")
     for prefix in ("gres/", "gres:"):
@@ -90,7 +90,7 @@ def _one(part: str) -> tuple[str, str, int]:
     else:
         if equals or body.startswith(("license/", "license:", "bb/", "cpu:", "mem:")):
             return "", "", 0
-    words = [word for word in body.split(":") if word != "no_consume"]  # as many as one likes
+    words = [word for word in body.split(":") if word != "no_consume"]  # may occur several times
     count = number if equals else words.pop() if len(words) > 1 and _AMOUNT.fullmatch(words[-1]) else "1"
     if not 1 <= len(words) <= 2 or not all(_NAME.fullmatch(word) for word in words):
         raise BadInput(f"{quoted(part)} is not a generic resource; Slurm writes name:type:count")
@@ -98,7 +98,7 @@ def _one(part: str) -> tuple[str, str, int]:
 
 
 def amounts(text: str) -> dict[str, float]:
-    """Return how much of each trackable resource ``cpu=8,mem=4000M,gres/gpu:a100=2`` has, memory in MB.
+    """Return the amounts of trackable resources in ``cpu=8,mem=4000M,gres/gpu:a100=2``, memory in MB.
 
     Raises
     ------
@@ -115,14 +115,14 @@ def amounts(text: str) -> dict[str, float]:
 
 
 def weights(text: str) -> dict[str, float]:
-    """Return what a unit of each trackable resource counts for in ``CPU=1.0,Mem=0.25G``; of memory, a MB.
+    """Return the weight per unit of each trackable resource in ``CPU=1.0,Mem=0.25G``; for memory, per MB.
 
-    A suffix says of how much the weight is (slurm.conf(5), TRESBillingWeights): 0.25G is a quarter for each GB.
+    A suffix gives the unit of the weight (slurm.conf(5), TRESBillingWeights): 0.25G is a quarter per GB.
 
     Raises
     ------
     BadInput
-        A part of it is no weight.
+        A part of it is not a weight.
     """
     found: dict[str, float] = {}
     for part in _parts(text):
@@ -137,12 +137,12 @@ def weights(text: str) -> dict[str, float]:
 
 
 def licences(text: str) -> dict[str, int]:
-    """Return how many licences of each name ``matlab:3,abaqus@server`` asks for.
+    """Return the number of licences of each name in ``matlab:3,abaqus@server``.
 
     Raises
     ------
     BadInput
-        It is no such list; alternatives (``a|b``, from Slurm 26.05 on) are none.
+        It is not such a list; alternatives (``a|b``, from Slurm 26.05) are not supported.
     """
     found: dict[str, int] = {}
     for part in _parts(text.replace(";", ",")):
@@ -154,22 +154,22 @@ def licences(text: str) -> dict[str, int]:
 
 
 def per_gpu_defaults(text: str) -> tuple[int | None, int | None]:
-    """Return MB and CPUs for each GPU of ``DefCpuPerGPU=2,DefMemPerGPU=900`` (slurm.conf(5), JobDefaults)."""
+    """Return MB and CPUs per GPU in ``DefCpuPerGPU=2,DefMemPerGPU=900`` (slurm.conf(5), JobDefaults)."""
     given = dict(part.partition("=")[::2] for part in _parts(text))
     memory, cpus = given.get("DefMemPerGPU", ""), given.get("DefCpuPerGPU", "")
     return megabytes(memory) if memory else None, int(cpus) if cpus.isdecimal() else None
 
 
 def is_default_per_gpu(text: str) -> bool:
-    """Whether memory for each GPU is the partition's default, which has no ``gres`` before it (seen on all releases).
+    """Whether memory per GPU is the partition's default, which has no ``gres`` prefix (seen on all releases).
 
-    It stands there also if the job asks for memory in another way, which counts then.
+    It is shown even if the job requests memory in another way, which then applies.
     """
     return text.startswith("gpu:")
 
 
 def memory_per_gpu(text: str) -> int | None:
-    """Return the MB for each GPU of ``gres:gpu:500``, the only resource for which memory is asked (--mem-per-gpu)."""
+    """Return the MB per GPU in ``gres:gpu:500`` (--mem-per-gpu)."""
     for part in _parts(text):
         name, _, count = part.removeprefix("gres/").removeprefix("gres:").rpartition(":")
         if name.partition(":")[0] == "gpu":
@@ -178,10 +178,10 @@ def memory_per_gpu(text: str) -> int | None:
 
 
 def by_name(found: Iterable[Licence]) -> tuple[tuple[Licence, ...], list[str]]:
-    """Return the licences of each name once, and the effect of those that are counted several times.
+    """Return the licences of each name once, and remarks on names that are listed several times.
 
-    Slurm 25.05 and later list a hierarchical resource (resources.yaml) once for each group of nodes that has a count of
-    its own. Which groups a job needs is not listed, so only what exceeds all together is surely too much.
+    Slurm 25.05 and later list a hierarchical resource (resources.yaml) once for each group of nodes with its own count.
+    The groups that a job needs are not shown, so only a request above the total certainly fails.
     """
     sums: dict[str, Licence] = {}
     several: dict[str, None] = {}
@@ -200,10 +200,10 @@ def by_name(found: Iterable[Licence]) -> tuple[tuple[Licence, ...], list[str]]:
 
 
 def most_nodes(asked: int, shown: int, most: int | None, tasks: int | None) -> int | None:
-    """Return the most nodes that a waiting job requests, of what is shown of it beside its required minimum.
+    """Return the maximum number of nodes that a waiting job requests, judging by what is shown.
 
-    Seen: ``-N 2-6`` has ``NumNodes=6-6`` and ``TRES=...,node=2``, and ``NumNodes=2-6`` if it was held; ``-n 12`` has
-    ``NumNodes=3`` or, on 26.05, ``3-12``, and ``node=1``: an estimate, and its tasks.
+    Seen: ``-N 2-6`` shows ``NumNodes=6-6`` and ``TRES=...,node=2``, or ``NumNodes=2-6`` if it was held; ``-n 12`` shows
+    ``node=1`` and ``NumNodes=3``, an estimate, or on 26.05 ``3-12``, up to its tasks.
     """
     if not most or (shown < most == tasks and (asked <= 1 or shown != asked)):
         return None

@@ -54,25 +54,25 @@ UNSHOWN = (
     "Unable to query partitions", "answered GET partitions with HTTP 500", "answered GET partitions with HTTP 422",
     "Unspecified error",
 )  # fmt: skip
-"""What slurmrestd says of nodes and partitions that are hidden: that of 24.11, of 26.05, and that of 22.05 once it has
-answered other requests (seen)."""
+"""slurmrestd's messages if nodes or partitions are hidden: 24.11's, 26.05's, and 22.05's once it has answered other
+requests (seen)."""
 
 MOST_BYTES = 3 * MOST_ANSWER_BYTES
-"""What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""
+"""Largest answer in bytes: five to six kilobytes per job (seen), which are parsed one by one."""
 
 LOCAL_FILES = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf")
-"""Where the commands find their Slurm, unless ``$SLURM_CONF`` says so."""
+"""Where Slurm's commands find slurm.conf without ``$SLURM_CONF``."""
 
 CERTIFICATES = ("GAS_CA_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 class RestTransport(RestClient):
-    """A slurmrestd for queries and requests.
+    """The transport by slurmrestd.
 
     Attributes
     ----------
     conf, stated
-        For settings that it does not publish: a slurm.conf, or values stated by the user.
+        Settings that it does not publish: a slurm.conf, or keys stated by the user.
     """
 
     conf: Path | None = None
@@ -80,11 +80,11 @@ class RestTransport(RestClient):
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> RestTransport:
-        """Return the transport of a table of the configuration.
+        """Return the transport for a table in the configuration.
 
         Its keys are ``url`` and optionally ``user``, ``token_file``, ``token_command``, ``version``, ``ca_file``,
         ``insecure`` and ``timeout``; and for settings that slurmrestd does not publish, ``slurm_conf``, a file that is
-        read again each time, or ``configuration``, a table of the same keys. Other keys are left to the caller.
+        read each time, or ``configuration``, a table of its keys. Other keys are left to the caller.
         """
         url = fields.text("url")
         user, version = fields.text("user", None), fields.text("version", None)
@@ -105,7 +105,7 @@ class RestTransport(RestClient):
             raise fields.fail("url", str(error)) from None
         rivals = fields.rivals if isinstance(fields, Table) else ()
         tokens = Tokens(address, file=file, command=command, insecure=insecure, rivals=rivals)
-        if not command:  # a command runs when the token is needed
+        if not command:  # a command runs only when a token is needed
             try:
                 tokens.current()
             except BadInput as error:
@@ -141,7 +141,7 @@ class RestTransport(RestClient):
         version = self.version()
         asked = sorted(
             ANSWERS, key=lambda endpoint: endpoint != "diag"
-        )  # the shortest first, to see whether it answers
+        )  # the smallest answer first, to see whether it answers at all
         if version == 36:
             asked.remove("reservations")
         answers: dict[str, bytes] = {}
@@ -165,7 +165,7 @@ class RestTransport(RestClient):
         stated = Stated() if "conf" in answers else self._stated(answers, deadline)
         cluster = self._understood(lambda: read_cluster(answers, name=name, failed=failed, stated=stated))
         if chosen_by_switches(cluster.values):
-            with suppress(GasError):  # `caveats` says that they are unknown
+            with suppress(GasError):  # `caveats` reports that switches are unknown
                 known_here = self._stated(answers, deadline) if "conf" in answers else stated
                 cluster = replace(cluster, switches=read_switches(known_here.topology))
         cluster = self._with_accounting(cluster, deadline)
@@ -173,7 +173,7 @@ class RestTransport(RestClient):
         return cluster if known else with_what_shows(cluster, self._understood(lambda: tests_of_last_cycle(answers)))
 
     def _stated(self, answers: Mapping[str, bytes], deadline: float) -> Stated:
-        """Return further settings of its configuration: as stated by the user, else from scontrol on this machine."""
+        """Return unpublished settings: as stated by the user, else from scontrol on this machine."""
         if self.stated is not None:
             return self.stated
         if self.conf is not None:
@@ -190,8 +190,8 @@ class RestTransport(RestClient):
         except GasError:
             return Stated()
         values = config_values(text)
-        # the Slurm of this machine may be another than that of the address: same controller and release, and no newer
-        # job
+        # this machine's Slurm may not be that of the URL: it must have the same controller and release, and know the
+        # newest job
         host = values.get("SlurmctldHost[0]", "").partition("(")[0]
         release = re.search(rb'"release":\s*"([^"]+)"', answers["diag"])
         newest = max(map(int, re.findall(rb'"job_id":\s*(\d+)', answers["jobs"])), default=0)
@@ -228,7 +228,7 @@ class RestTransport(RestClient):
         return with_accounting(cluster, read_accounting(answers, self.user, failures))
 
     def _answer_or_error(self, service: str, endpoint: str, deadline: float) -> tuple[bytes, str]:
-        """Return an answer, or why there is none: slurmdbd may be down too long to wait each time."""
+        """Return an answer, or why there is none; both are cached, as slurmdbd may be down for long."""
         if service == "slurm" and not self._is_offered(endpoint):
             return b"", "it is not offered"
         path = f"/{service}/v0.0.{self.version()}/{endpoint}"
@@ -243,7 +243,7 @@ class RestTransport(RestClient):
         return (b"", said) if said else (answer.content, "")
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
-        """Return the jobs of a user, or those of these numbers, also those that ended lately; unknown ones not."""
+        """Return the jobs of a user, or with these numbers, including recently ended ones; unknown ones are omitted."""
         if len(ids) == 1:
             try:
                 answer = self._read(f"job/{next(iter(ids))}")
@@ -252,7 +252,7 @@ class RestTransport(RestClient):
         else:
             answer = self._read("jobs")
         jobs = self._understood(lambda: read_jobs({"jobs": answer}))
-        # v0.0.36 says of no job whose it is; who looks for one of theirs rather finds too many than overlooks it
+        # v0.0.36 does not show the owners of jobs: rather return too many than overlook one
         return tuple(job for job in jobs if user in (None, job.user or user) and (not ids or job.id in ids))
 
     def memory(self) -> int | None:
@@ -260,7 +260,7 @@ class RestTransport(RestClient):
         return None
 
     def accounting(self, partition: str, days: int) -> bytes:
-        """Return what sacct would print of a partition's jobs of the last days; of others' only if those are shown."""
+        """Return sacct's output for a partition's jobs of the last days; other users' jobs only if shown."""
         query = urlencode({"start_time": f"now-{days}days", "partition": partition, "skip_steps": "true"})
         answer = self._exchange("GET", f"/slurmdb/v0.0.{self.version()}/jobs?{query}")
         if answer.status_code == 401:
@@ -272,7 +272,7 @@ class RestTransport(RestClient):
         document = self._document("the accounting's jobs", answer)
         said = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
         if said:
-            # slurmctld, which is asked first, has accepted the token
+            # slurmctld, which is queried first, has accepted the token
             hint = "; does slurmdbd.conf have AuthAltTypes=auth/jwt?" if UNACCEPTED in said else ""
             raise BadInput(f"{cannot}: {said}{hint})")
         try:
@@ -293,7 +293,7 @@ class RestTransport(RestClient):
         most: int = MOST_BYTES,
         version: int | None = None,
     ) -> bytes:
-        """Return the answer to a query, as JSON if the reader accepts it."""
+        """Return the answer to a query."""
         answer = self._exchange("GET", self._path(endpoint, version), deadline=deadline, most=most)
         if answer.status_code != 200:
             raise self._problem("GET", endpoint, answer)
@@ -320,7 +320,7 @@ class RestTransport(RestClient):
         return id
 
     def cancel(self, id: int) -> None:
-        """Cancel a job; one that has ended stays as it is."""
+        """Cancel a job; one that has ended is left alone."""
         try:
             self._act("DELETE", f"job/{id}")
         except Conflict:
@@ -340,13 +340,13 @@ class RestTransport(RestClient):
         except BadInput as error:
             if version != FIRST_TYPED or '"job"' not in str(error):
                 raise
-            self._act("POST", f"job/{id}", {"job": body})  # so Slurm 23.02, against its own description
+            self._act("POST", f"job/{id}", {"job": body})  # Slurm 23.02 requires this, unlike its API description
 
     def _must_be_of_tasks(self, id: int) -> None:
         """Refuse to change a job whose size is not only its number of tasks."""
         answer = self._exchange("GET", self._path(f"job/{id}"))
         if answer.status_code != 200:
-            return  # the request to change it will show why
+            return  # the change itself will fail with the reason
         found = self._document(f"job/{id}", answer).get("jobs")
         job = found[0] if isinstance(found, list) and found and isinstance(found[0], Mapping) else {}
         numbers = {}

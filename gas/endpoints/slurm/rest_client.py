@@ -1,8 +1,8 @@
-"""One slurmrestd spoken to: in which version, and what its answers say went wrong.
+"""A client of one slurmrestd: it negotiates the version and classifies errors.
 
-What comes back is an answer, a refusal in Slurm's words, or nothing definite. slurmrestd before v0.0.39 says the same
-("Unspecified error") of a token that slurmctld does not accept and of a slurmctld that it does not reach; a request to
-send a harmless signal to the job 0, which there never is, distinguishes them, as the words of that refusal differ.
+A request ends in an answer, in a refusal with Slurm's message, or in doubt. Before v0.0.39, slurmrestd has the same
+message ("Unspecified error") if slurmctld rejects the token and if it cannot be reached; a request to send a harmless
+signal to job 0, which never exists, tells these apart by its message.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from gas.json_text import parsed
 __all__ = ["TIMEOUT_SECONDS", "RestClient", "beginning", "number_of"]
 
 DESCRIPTION = "openapi/v3"
-"""Where slurmrestd describes itself."""
+"""Path of slurmrestd's API description."""
 
 TIMEOUT_SECONDS = 30.0
-"""slurmrestd itself tries for 10 s to reach slurmctld before it says that it cannot."""
+"""Seconds to wait: slurmrestd itself waits 10 s for slurmctld before it reports a failure."""
 
 
 class RestClient:
@@ -45,13 +45,13 @@ class RestClient:
     user
         The user to act as; by default that of the token.
     tokens
-        Where the token is from; by default ``$SLURM_JWT``, for sockets none.
+        Source of the token; by default ``$SLURM_JWT``, for sockets none.
     version
-        Such as ``v0.0.38``; by default the newest that it offers and that is understood here.
+        Such as ``v0.0.38``; by default the newest supported version that it offers.
     timeout
-        Seconds to wait for an answer, or for all that say together how things stand.
+        Seconds to wait for an answer, and for all answers of one query together.
     certificates
-        A file or directory of certificates to trust in place of the public ones.
+        A file or directory of certificates to trust instead of the public ones.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class RestClient:
     # ------------------------------------------------------------------------------------------------ versions
 
     def version(self) -> int:
-        """Return the last number of the version that is spoken, 38 for v0.0.38; asks for it once."""
+        """Return the last number of the version in use, 38 for v0.0.38; determined once."""
         if self._version is None:
             offered = self._offered()
             known = [number for number in offered if number in VERSIONS]
@@ -99,7 +99,7 @@ class RestClient:
         return self._version
 
     def _offered(self) -> list[int]:
-        """Return the versions that its description of itself names."""
+        """Return the versions in its API description."""
         answer = self._exchange("GET", f"/{DESCRIPTION}")
         if answer.status_code != 200:
             raise self._problem("GET", DESCRIPTION, answer)
@@ -114,7 +114,7 @@ class RestClient:
         return sorted({version for version, _ in self._endpoints})
 
     def _is_offered(self, endpoint: str, version: int | None = None) -> bool:
-        """Return whether a version has an endpoint, by its description; by default the one that is spoken."""
+        """Return whether the API description of a version, by default the one in use, has an endpoint."""
         if self._endpoints is None:
             try:
                 self._offered()
@@ -128,7 +128,7 @@ class RestClient:
     # ------------------------------------------------------------------------------------------------ exchanging
 
     def _act(self, method: str, endpoint: str, body: object = None, *, sends: bool = False) -> Mapping[str, Any]:
-        """Make a request that changes something and return the answer; `sends` says that it makes something."""
+        """Make a request that changes something and return the answer; `sends` says that it creates a job."""
         answer = self._exchange(method, self._path(endpoint), body, sends=sends)
         if answer.status_code != 200:
             raise self._problem(method, endpoint, answer, sends=sends, acts=True)
@@ -158,7 +158,7 @@ class RestClient:
     def _document(self, endpoint: str, answer: Answer, *, sends: bool = False) -> Mapping[str, Any]:
         """Return an answer's JSON object."""
         try:
-            # names are as users wrote them: bytes that are no UTF-8, and in some versions control characters
+            # text from users may contain invalid UTF-8 and, in some versions, control characters
             found = parsed(answer.text, strict=False)
         except ValueError:
             found = None
@@ -172,7 +172,7 @@ class RestClient:
     def _problem(
         self, method: str, endpoint: str, answer: Answer, *, sends: bool = False, acts: bool = False
     ) -> GasError:
-        """Return what an answer says that is not HTTP 200."""
+        """Return the error for an answer other than HTTP 200."""
         called, status = self._connection.called, answer.status_code
         if status == 401:
             return Unauthorized(f"{called} does not accept the credentials (HTTP 401); {self._tokens.hint}")
@@ -202,7 +202,7 @@ class RestClient:
         return BadInput(f"{said}: it offers {_versions(offered)}; give one of them as version in the endpoint's table")
 
     def _refusal(self, problems: Sequence[str], *, sends: bool, acts: bool, id: int = 0) -> GasError:
-        """Return the error that Slurm's words are."""
+        """Return the error for Slurm's messages."""
         called, words = self._connection.called, "; ".join(dict.fromkeys(problems))
         if id:
             return RefusedAs(f"{called}: Slurm answers: {words}", id)
@@ -218,7 +218,7 @@ class RestClient:
         return kind(f"{called}: Slurm {'refuses' if kind is BadInput else 'answers'}: {words}{hint}")
 
     def _doubt(self, words: str, *, sends: bool) -> GasError:
-        """Return what words are that may mean the token or slurmctld (see the module)."""
+        """Return the error for a message that may concern the token or slurmctld (see the module's docstring)."""
         called = self._connection.called
         unaccepted = Unauthorized(f"{called}: slurmctld does not accept the token ({words}); {self._tokens.hint}")
         lost = (Unclear if sends else Unreachable)(f"{called}: Slurm answers: {words}; is slurmctld up?")
@@ -252,5 +252,5 @@ def _versions(numbers: Sequence[int]) -> str:
 
 
 def beginning(text: str) -> str:
-    """Return how an answer begins, for a message."""
+    """Return the beginning of an answer, for messages."""
     return quoted(" ".join(text[:400].split()))

@@ -1,9 +1,9 @@
-"""One slurmrestd over HTTP, on a port or on a unix socket, and the token that names the user.
+"""HTTP to one slurmrestd, over a port or a unix socket, and the token that identifies the user.
 
-Slurm's tokens are JSON Web Tokens and are valid for half an hour by default, so they are read again for every request:
-from the file that the endpoint's table names, from a command (``scontrol token``), or from ``$SLURM_JWT``. A token is
-sent in one header, to this address, and never appears in a message. ``$SLURM_JWT`` does not name its slurmrestd, so it
-is not sent if it could belong to several.
+Slurm's tokens are JSON Web Tokens, by default valid for half an hour, so they are read for every request: from the file
+in the endpoint's table, from a command (``scontrol token``), or from ``$SLURM_JWT``. A token is sent in one header, to
+this address only, and never appears in a message. ``$SLURM_JWT`` does not name its slurmrestd, so it is not sent if it
+could belong to several.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gas.endpoints.programs import without_secrets
 from gas.errors import BadInput, Unauthorized
 from gas.times import iso_time
 
-if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
+if TYPE_CHECKING:  # imported only where used, as planning on a file needs no HTTP
     from requests.adapters import HTTPAdapter
 
 __all__ = ["LOCAL", "SlurmConnection", "Tokens", "vetted_address"]
@@ -37,7 +37,7 @@ __all__ = ["LOCAL", "SlurmConnection", "Tokens", "vetted_address"]
 COMMAND_SECONDS = 30.0
 MOST_TOKEN_BYTES = 2**20
 LEEWAY_SECONDS = 30
-"""Seconds before its expiry at which the token of a command is fetched again."""
+"""Seconds before its expiry at which a command's token is renewed."""
 
 LOCAL = "http://localhost"
 """The host name of requests over a unix socket; it is sent as the header Host only."""
@@ -87,7 +87,7 @@ class Tokens:
             self.source, self._rivals = None, tuple(rivals)
 
     def current(self) -> str | None:
-        """Return the present token; None if there is none.
+        """Return the current token; None if there is none.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Tokens:
             raise BadInput(str(error).removeprefix("slurmrestd token_file: ")) from None
 
     def _vetted(self, token: str) -> str | None:
-        """Return a token that is valid in a header and may be sent."""
+        """Return a token if it is valid in a header and may be sent."""
         token = token.strip().removeprefix("SLURM_JWT=")
         try:
             return Access.of(
@@ -192,12 +192,12 @@ def claims(token: str) -> dict[str, Any]:
 
 
 def socket_path(url: str) -> str | None:
-    """Return the path of ``unix:/run/slurmrestd.socket``, None for another address.
+    """Return the path in ``unix:/run/slurmrestd.socket``; None for other addresses.
 
     Raises
     ------
     BadInput
-        It is relative, or longer than sockets' paths can be.
+        It is relative, or too long for a socket.
     """
     if not url.startswith("unix:"):
         return None
@@ -302,12 +302,12 @@ class SlurmConnection(Connection):
             raise NoAnswer(words, sent=error.sent, again=error.again) from None
         except ValueError as error:  # requests: a user's name that is no header
             raise NoAnswer(f"{self.called} cannot be reached ({error})", sent=False, again=False) from None
-        finally:  # a connection that is kept may be closed there just when a job is sent, which would be in doubt then
+        finally:  # slurmrestd may close an idle connection just as a job is sent, which would leave it in doubt
             self._session.close()
 
 
 def _socket_adapter(path: str) -> HTTPAdapter:
-    """Return what carries requests over a unix socket."""
+    """Return an adapter for requests over a unix socket."""
     from requests.adapters import HTTPAdapter
     from urllib3.connectionpool import HTTPConnectionPool
     from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
@@ -351,7 +351,7 @@ def _socket_adapter(path: str) -> HTTPAdapter:
 
 
 def vetted_address(url: str) -> str:
-    """Return an address without a slash at its end, or raise `BadInput`."""
+    """Return an address without a trailing slash, or raise `BadInput`."""
     path = socket_path(url)
     if path is not None:
         return f"unix:{path}"

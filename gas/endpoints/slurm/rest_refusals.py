@@ -1,4 +1,4 @@
-"""Error messages of slurmrestd: Slurm's words, under keys that differ between versions.
+"""Error messages of slurmrestd: Slurm's messages, under keys that differ between versions.
 
 `gas.endpoints.slurm.refusals` classifies them, except those that may concern the token.
 """
@@ -13,23 +13,23 @@ from documents.fields import shown
 __all__ = ["DOUBTFUL", "HELD", "HOMELESS", "NOTHING", "UNACCEPTED", "job_number", "problems_in"]
 
 DOUBTFUL = ("Unspecified error", "Zero Bytes were transmitted", "Unexpected message received")
-"""Messages for a token that is not accepted, and for a lost slurmctld."""
+"""Messages if the token is rejected, and also if slurmctld does not answer."""
 
 HELD = "Job is in held state"
-"""An error of v0.0.38 and before that is the requested state."""
+"""An error up to v0.0.38 that only reports the requested state."""
 
 HOMELESS = "without the current working directory"
-"""The message for a job without a name, from 24.05 on."""
+"""The message for a job without a directory, from 24.05."""
 
 NOTHING = "Nothing found"
-"""The error if there are no jobs of the requested kind."""
+"""The error if there are no such jobs."""
 
 UNACCEPTED = "authentication"
-"""The message for a bad token; for the commands, which have none, it means that munged is down."""
+"""The message for a rejected token; from the commands, which use none, it means that munged is down."""
 
 
 def job_number(document: Mapping[str, Any]) -> int:
-    """Return the number of the job in an answer, 0 for none."""
+    """Return the job number in an answer; 0 if there is none."""
     result = document.get("result")
     for place in (document, result if isinstance(result, Mapping) else {}):
         found = place.get("job_id")
@@ -43,7 +43,7 @@ def job_number(document: Mapping[str, Any]) -> int:
 
 
 def problems_in(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the errors of an answer in words: of the request, and of single jobs."""
+    """Yield the error messages in an answer: for the request, and for single jobs."""
     errors = document.get("errors")
     for one in errors if isinstance(errors, list) else [errors] if errors else []:
         yield _words(one)

@@ -1,4 +1,4 @@
-"""The records that scontrol prints of nodes, partitions, reservations and licences."""
+"""scontrol's records of nodes, partitions, reservations and licences."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["licence", "node", "partition", "reservation"]
 
 
 def node(record: Record) -> Node:
-    """Return a node of ``scontrol -d show nodes``; without ``-d`` it does not say what is used of its GRES."""
+    """Return a node from ``scontrol -d show nodes``; without ``-d``, used GRES are not shown."""
     states = record.read("State", node_states)
     memory = _number(record, "RealMemory")
     used = record.values.get("GresUsed")
     found = Node(
         record.text("NodeName"),
-        _number(record, "CPUEfctv") or record.number("CPUTot"),  # less those that are specialised
+        _number(record, "CPUEfctv") or record.number("CPUTot"),  # CPUEfctv excludes specialised cores
         record.number("CPUAlloc"),
         states.why_not,
         states.reserved,
@@ -42,7 +42,7 @@ def node(record: Record) -> Node:
 
 
 def partition(record: Record, linear: bool) -> Partition:
-    """Return a partition; `linear` says whether the cluster gives out whole nodes only."""
+    """Return a partition; `linear` says whether the cluster allocates whole nodes only."""
     exclusive = record.text("Exclusive", "") or ("USER" if record.text("ExclusiveUser", "") == "YES" else "")
     shared_with = exclusive.lower() if exclusive not in ("", "NO", "NODE") else ""
     memory_per_gpu, cpus_per_gpu = record.read("JobDefaults", per_gpu_defaults) if "JobDefaults" in record.values else (
@@ -58,7 +58,7 @@ def partition(record: Record, linear: bool) -> Partition:
         record.text("Default") == "YES",
         record.text("State"),
         record.number("PriorityTier"),
-        linear or record.text("OverSubscribe") == "EXCLUSIVE" or exclusive == "NODE",  # the latter from 26.05 on
+        linear or record.text("OverSubscribe") == "EXCLUSIVE" or exclusive == "NODE",  # the latter from 26.05
         record.understood("MaxCPUsPerNode", "UNLIMITED", limit),
         record.understood("OverSubscribe", "NO", lambda text: whole(text.partition(":")[2] or "1")),
         job_factor=_number(record, "PriorityJobFactor") or 0,
@@ -86,7 +86,7 @@ def partition(record: Record, linear: bool) -> Partition:
 
 
 def reservation(record: Record, cores: Mapping[str, int]) -> Reservation:
-    """Return a reservation; `cores` are those of each node."""
+    """Return a reservation; `cores` are the numbers of cores by node."""
     start, end = record.instant("StartTime"), record.instant("EndTime")
     if start is None or end is None:
         raise Unreachable(f"{record.where} has no times")
@@ -103,13 +103,13 @@ def reservation(record: Record, cores: Mapping[str, int]) -> Reservation:
         reserved if 0 < reserved < sum(cores.get(name, 0) for name in nodes) else None,
         words(record.text("Groups", "")),
         record.read("Licenses", licences) if "Licenses" in record.values else {},
-        words(record.text("AllowedPartitions", "")),  # this and QOS from 25.11 on
+        words(record.text("AllowedPartitions", "")),  # this and QOS from 25.11
         words(record.text("QOS", "")),
     )
 
 
 def licence(record: Record) -> Licence:
-    """Return the licences of one name; what others use beyond their share (LastDeficit) is counted as used."""
+    """Return the licences of one name; those used elsewhere beyond the share (LastDeficit) count as used."""
     used = record.number("Used") + (_number(record, "LastDeficit") or 0)
     return Licence(record.text("LicenseName"), record.number("Total"), used, _number(record, "Reserved") or 0)
 
@@ -125,19 +125,19 @@ def _unless_none(text: str) -> str:
 
 
 def _allowed(record: Record, key: str) -> tuple[str, ...] | None:
-    """Return the names of a list; None if it is left out, or all are meant."""
+    """Return the names in a list; None if there is none, or it means all."""
     found = words(record.text(key, ""))
     return None if not found or found == ("ALL",) else found
 
 
 def _memory(record: Record, key: str) -> int | None:
-    """Return MB; None for no limit, which 0 is too."""
+    """Return MB; None for no limit, including 0."""
     text = record.text(key, "")
     return None if text in NOTHING else record.read(key, megabytes) or None
 
 
 def _overtime(text: str) -> int | None:
-    """Return seconds from minutes; None for what the cluster has."""
+    """Return seconds from minutes; None for the cluster's setting."""
     if text == "UNLIMITED":
         return LONGEST
     return None if text in NOTHING else 60 * whole(text)

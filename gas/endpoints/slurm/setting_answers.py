@@ -1,7 +1,7 @@
-"""How a Slurm is configured, from ``scontrol show config`` or from slurmrestd's ``conf``.
+"""The configuration of a Slurm, from ``scontrol show config`` or slurmrestd's ``conf``.
 
-Both have the keys of slurm.conf(5), in capitals or not; the values of the second are put as the first prints them, so
-that one reader understands both.
+Both have the keys of slurm.conf(5), in different case; slurmrestd's values are converted to scontrol's form, so that
+one reader serves both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNIT = re.compile(r"(-?[0-9]{1,18}) *(\w*)")
 
 
 def config_values(text: str) -> dict[str, str]:
-    """Return the keys and values of ``scontrol show config``; of plug-ins' keys too."""
+    """Return the keys and values of ``scontrol show config``, including those of plug-ins."""
     return dict(re.findall(r"^(\w+(?:\[\d+\])?) *= (.*?) *$", text, re.MULTILINE))
 
 
@@ -56,7 +56,7 @@ def _printed(value: Any) -> str:
 
 
 def read_settings(values: Mapping[str, str]) -> Settings:
-    """Return what a configuration says; what is not there or not understood is None and named.
+    """Return the settings in a configuration; missing or unreadable ones are None, and listed.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def read_settings(values: Mapping[str, str]) -> Settings:
     defaults = dict(one.partition("=")[::2] for one in words(reader.get("JobDefaults", str) or ""))
     storage = reader.get("AccountingStorageType", _plain)
     enforced = reader.get("AccountingStorageEnforce", _small_words)
-    basic = reader.get("PriorityType", _plain, optional=True) == "basic"  # which publishes no weights
+    basic = reader.get("PriorityType", _plain, optional=True) == "basic"  # has no weights
     return Settings(
         values=dict(values),
         version=reader.text("SLURM_VERSION"),
@@ -111,14 +111,14 @@ def read_settings(values: Mapping[str, str]) -> Settings:
 
 
 def read_json_settings(values: Mapping[str, str], release: str) -> Settings:
-    """Return the same of slurmrestd's ``conf``, which names no release and prints a flag for the default."""
+    """Return the settings in slurmrestd's ``conf``, which lacks the release and prints a flag for the default."""
     settings = read_settings(values)
     version = settings.version or release or None
     return replace(settings, version=version, priority_flags=settings.priority_flags - {"FAIR_TREE"})
 
 
 class _Reader:
-    """Values by their keys, in capitals or not, with what was missing or not understood."""
+    """Values by key, in any case, and the keys that were missing or unreadable."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = {key.lower(): value for key, value in values.items()}
@@ -144,7 +144,7 @@ class _Reader:
             return None
 
     def memory(self, kind: str) -> tuple[int | None, int | None]:
-        """Return MB a CPU and a node; one of them at most is set (slurm.conf(5), DefMemPerCPU)."""
+        """Return MB per CPU and per node, of which at most one is set (slurm.conf(5), DefMemPerCPU)."""
         found: dict[str, int | None] = {}
         for per in ("CPU", "Node"):
             text = self.text(f"{kind}MemPer{per}")
@@ -154,7 +154,7 @@ class _Reader:
 
 
 def seconds(text: str) -> int | None:
-    """Return the seconds of ``2 sec``, ``5 min``, ``7-00:00:00``; None for no limit."""
+    """Return the seconds in ``2 sec``, ``5 min`` or ``7-00:00:00``; None for no limit."""
     found = _UNIT.fullmatch(text.strip())
     if found is not None and found[2] in _UNITS:
         return int(found[1]) * _UNITS[found[2]]
@@ -162,7 +162,7 @@ def seconds(text: str) -> int | None:
 
 
 def _plain(text: str) -> str:
-    """Return what comes after the kind of plug-in: ``multifactor`` of ``priority/multifactor``; ``none`` of nothing."""
+    """Return the name of a plug-in: ``multifactor`` for ``priority/multifactor``; ``none`` if empty."""
     return "none" if text.strip() in NOTHING else text.strip().rpartition("/")[2].lower()
 
 

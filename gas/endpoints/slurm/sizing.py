@@ -1,8 +1,8 @@
-"""From a size and a walltime to a shape in Slurm's units: so many tasks, nodes and GPUs.
+"""Turns a size and a walltime into a shape in Slurm's units: numbers of tasks, nodes and GPUs.
 
-A size stands in place of what the options themselves say of it. What else they say of the size keeps its proportion:
-of a script with ``--nodes=2 --ntasks=32``, 4 nodes have 64 tasks. What does not come out even is refused. For an
-application that says what a unit brings along, that is done as it says.
+The size replaces the options' own. Their other numbers keep their proportion: a script with ``--nodes=2 --ntasks=32``
+gets 64 tasks on 4 nodes; a size that does not divide evenly is refused. If an application states the resources per
+unit, these apply.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ __all__ = [
 
 
 def whole_minutes(walltime: int) -> int:
-    """Return the minutes of a time limit that lets a job run for so many seconds."""
+    """Return a walltime in minutes, rounded up."""
     return -(-walltime // 60)
 
 
 def shape_of(options: Options, size: int, walltime: int, layout: Layout | None = None) -> Shape:
-    """Return the shape of a request for so many units for so many seconds.
+    """Return the shape of a request of this size (in the options' unit) and walltime (seconds).
 
     Parameters
     ----------
     layout
-        Over which nodes it is laid out, where an application says that.
+        Its layout over nodes, if the application states one.
 
     Raises
     ------
     Infeasible
-        The options leave no such size; the message says which there are.
+        The options do not allow this size; the message says why.
     """
     minutes = whole_minutes(walltime)
     if layout is not None and options.resources is not None:
@@ -67,7 +67,7 @@ def shape_of(options: Options, size: int, walltime: int, layout: Layout | None =
 
 
 def laid_out(resources: Resources, layout: Layout, minutes: int) -> Shape:
-    """Return the shape of a size that is laid out over nodes: tasks, nodes, and what each node has."""
+    """Return the shape of a size with a layout over nodes: tasks, nodes, and resources per node."""
     nodes, each, device = layout
     if resources.unit == "processors":
         per_node = each // (resources.cpus_per_task or 1)
@@ -81,7 +81,7 @@ def laid_out(resources: Resources, layout: Layout, minutes: int) -> Shape:
 
 
 def own_size(options: Options) -> int:
-    """Return the size that the options themselves ask for, in their unit."""
+    """Return the size that the options themselves request, in their unit."""
     nodes = 1 if options.nodes is None else options.nodes[0]
     tasks = options.tasks or nodes * (options.tasks_per_node or 1)
     if options.unit == "nodes":
@@ -97,7 +97,7 @@ def own_size(options: Options) -> int:
 
 
 def units_on(node: Node, options: Options) -> int:
-    """Return how many units of a size a node has at the most."""
+    """Return the largest number of units on a node."""
     if options.unit == "nodes":
         return 1
     if options.unit == "gpus":
@@ -109,19 +109,19 @@ def units_on(node: Node, options: Options) -> int:
 
 
 def gpu_types(options: Options) -> frozenset[str]:
-    """Return the types of GPU that will do; none if any will."""
+    """Return the acceptable types of GPU; empty if any type will do."""
     types = () if options.resources is None else options.resources.gpu_types
     asked = options.gpus or _per_node(options) or options.gpus_per_task
     return frozenset(types or {one.type for one in asked} - {""})
 
 
 def gpus_on(node: Node, types: Iterable[str] = ()) -> int:
-    """Return how many GPUs a node has, of some types only if any are named."""
+    """Return the number of a node's GPUs, only of these types if any are given."""
     return gpus_in(node.gres, types)
 
 
 def gpus_in(gres: Iterable[Gres], types: Iterable[str] = ()) -> int:
-    """Return how many of some generic resources are GPUs, of some types only if any are named."""
+    """Return the number of GPUs among generic resources, only of these types if any are given."""
     wanted = set(types)
     return sum(one.count for one in gres if one.name == "gpu" and (not wanted or one.type in wanted))
 
@@ -134,7 +134,7 @@ def gres_of(job: Job, node: str) -> tuple[Gres, ...] | None:
 
 
 def size_of(job: Job, unit: str) -> int:
-    """Return how large a job is: what it has, else what it asks for."""
+    """Return the size of a job: what it holds, else what it requests."""
     nodes = len(job.nodes) or job.least_nodes
     if unit == "nodes":
         return nodes
@@ -142,7 +142,7 @@ def size_of(job: Job, unit: str) -> int:
         return job.tasks_asked or job.cpus // max(job.cpus_per_task, 1)
     if unit != "gpus":
         return job.cpus
-    if held := sum(gpus_in(one) for one in (job.gres_on or {}).values()):  # one that has ended holds none
+    if held := sum(gpus_in(one) for one in (job.gres_on or {}).values()):  # an ended job holds none
         return held
     tasks = job.tasks_asked or 1
     kinds = (job.gres_per_job, 1), (job.gres_per_node, nodes), (job.gres_per_task, tasks)
@@ -178,12 +178,12 @@ def _of_gpus(options: Options, size: int, minutes: int) -> Shape:
 
 
 def _per_node(options: Options) -> tuple[Gres, ...]:
-    """Return the GPUs that the options ask for on each node, in either way of writing it."""
+    """Return the GPUs per node in the options (``--gpus-per-node`` or ``--gres``)."""
     return options.gpus_per_node or tuple(one for one in options.gres if one.name == "gpu")
 
 
 def _on_each_node(options: Options, count: int) -> tuple[str, str]:
-    """Return the option that asks for so many GPUs on each node."""
+    """Return the option for this number of GPUs per node."""
     if options.gpus_per_node:
         return "gpus-per-node", _text(options.gpus_per_node, count)
     gpus = [one for one in options.gres if one.name == "gpu"]
@@ -194,7 +194,7 @@ def _on_each_node(options: Options, count: int) -> tuple[str, str]:
 
 
 def _total_gpus(options: Options, size: int, own: int | None) -> tuple[tuple[str, str], ...]:
-    """Return the GPUs of the whole job, if the options give a number of them for another size."""
+    """Return the total of GPUs, scaled to the size, if the options request one for another size."""
     if not options.gpus or own is None or size == own:
         return ()
     count = _count(options.gpus)
@@ -203,7 +203,7 @@ def _total_gpus(options: Options, size: int, own: int | None) -> tuple[tuple[str
 
 
 def _text(gpus: tuple[Gres, ...], count: int) -> str:
-    """Return so many GPUs as sbatch takes them; of several types each in its proportion."""
+    """Return this number of GPUs in sbatch's notation; several types keep their proportion."""
     whole = _count(gpus)
     if whole == count:
         counts = [one.count for one in gpus]
@@ -223,7 +223,7 @@ def _count(gres: Iterable[Gres]) -> int:
 
 
 def _scaled(value: int | None, size: int, own: int | None, what: str, unit: str) -> int | None:
-    """Return a number that belongs to a size of the options' own for another size; None if they give none."""
+    """Return a number of the options, given for the size `own`, scaled to another size; None if they give none."""
     if value is None or own is None:
         return value
     return _even(

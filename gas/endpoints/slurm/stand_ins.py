@@ -1,4 +1,4 @@
-"""Nodes and partitions that stand in for those that a site hides from its users (PrivateData), from what it shows."""
+"""Replaces nodes or partitions that a site hides from its users (PrivateData) by stand-ins from what it shows."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["HIDDEN_NODES", "HIDDEN_PARTITIONS", "nodes_of", "partitions_of", "sh
 
 HIDDEN_NODES = "nodes are hidden here (PrivateData): those of a partition are assumed to be alike and up"
 HIDDEN_PARTITIONS = "partitions are hidden here (PrivateData): their limits, priorities and allowed users are not known"
-"""What the stand-ins mean."""
+"""Cautions about stand-ins, for users."""
 
 
 def shown_or_stand_ins(
     nodes: tuple[Node, ...], partitions: tuple[Partition, ...]
 ) -> tuple[tuple[Node, ...], tuple[Partition, ...], tuple[str, ...]]:
-    """Return nodes and partitions, and a caution where there are none and those of the others' stand in.
+    """Return nodes and partitions, and a caution if one kind is hidden and derived from the other.
 
     Raises
     ------
     Forbidden
-        Neither are shown, or no partitions, and nodes do not say in which they are (as in 24.11).
+        Neither is shown; or no partitions, and nodes do not name theirs (as in 24.11).
     """
     named = partitions or partitions_of(nodes)
     if not named:
@@ -34,7 +34,7 @@ def shown_or_stand_ins(
 
 
 def nodes_of(partitions: Collection[Partition]) -> tuple[Node, ...]:
-    """Return the nodes of partitions with an equal share each of what those have; the smallest partition decides."""
+    """Return the nodes of partitions, each with an equal share of the resources of its smallest partition."""
     named: dict[str, list[Partition]] = {}
     for partition in sorted(partitions, key=lambda one: len(one.nodes)):
         for name in partition.nodes:
@@ -65,7 +65,7 @@ def _node(name: str, partition: Partition, partitions: tuple[str, ...]) -> Node:
 
 
 def partitions_of(nodes: Collection[Node]) -> tuple[Partition, ...]:
-    """Return the partitions that nodes name, with nothing known but their nodes."""
+    """Return the partitions that nodes name, of which nothing else is known."""
     named: dict[str, list[str]] = {}
     for node in nodes:
         for name in node.partitions:

@@ -24,17 +24,17 @@ OWN_OPTIONS = frozenset(
     {"array", "chdir", "cluster-constraint", "clusters", "export-file", "help", "job-name", "nodes", "ntasks",
      "parsable", "partition", "quiet", "reservation", "test-only", "time", "usage", "version", "wait", "wrap"}
 )  # fmt: skip
-"""Options of sbatch with which the job would differ from the plan, or not be reported."""
+"""Options of sbatch with which the job would differ from the plan, or sbatch's answer could not be read."""
 
 DECIDED = frozenset({"job-name", "nodes", "ntasks", "time"})
 """Options of a script run as a command that are replaced by those of the plan."""
 
 REPLACED = ("output", "error", "input")
-"""Options whose values contain the name of the job, which has a tag, as ``%x``."""
+"""Options whose values may contain the job's name (``%x``), which Slurm would expand with the tag."""
 
 
 def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
-    """Return options of sbatch from ``--account=abc`` or ``--exclusive``, one word each.
+    """Return options of sbatch from words such as ``--account=abc`` or ``--exclusive``.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
     found: list[Directive] = []
     for name, value in long_options(words, where, "sbatch", "--account=abc"):
         short_for = [own for own in sorted(OWN_OPTIONS) if own.startswith(name)]
-        if short_for and name != "export":  # sbatch accepts abbreviated names too
+        if short_for and name != "export":  # sbatch accepts abbreviations
             decided = "" if name == short_for[0] else f" (--{short_for[0]})"
             raise BadInput(
                 f"{where}: --{name}{decided} is decided by Gas; leave it out (partition and reservation belong in "
@@ -55,7 +55,7 @@ def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
 
 
 def brought_along(resources: Resources) -> Iterator[Directive]:
-    """Yield the options for the resources of each unit, whatever the size."""
+    """Yield the options for an application's resources that do not depend on the size."""
     names = {"memory_per_processor": "mem-per-cpu", "memory_per_gpu": "mem-per-gpu", "memory_per_node": "mem"}
     if resources.memory is not None:
         key, megabytes = resources.memory
@@ -75,12 +75,12 @@ def batch_of(
     words: Mapping[str, str | None],
     script: Script | None = None,
 ) -> Batch:
-    """Return the batch job of a choice: a script of the user's, a command, or nothing for `run_time`.
+    """Return the batch job of a request: the user's script, a command, or a sleep of `run_time` seconds.
 
     Parameters
     ----------
     asked
-        All requests besides the size, and the unit of the size.
+        All options apart from the size, and the unit of the size.
     words
         Options given with the script, not in it.
     """
@@ -114,8 +114,8 @@ def batch_of(
 TASKS = """\
 tasks=$(($(echo "${SLURM_TASKS_PER_NODE:-0}" | sed "s/(x/*/g; s/)//g; s/,/+/g")))
 [ "$tasks" -gt 0 ] && export SLURM_NTASKS=$tasks SLURM_NPROCS=$tasks"""
-"""For a job reshaped while it waits: its SLURM_NTASKS, which srun uses, stays as submitted; its SLURM_TASKS_PER_NODE,
-such as 4(x5),2, is what it got."""
+"""If a job is reshaped while it waits, its SLURM_NTASKS, which srun uses, stays as submitted; its SLURM_TASKS_PER_NODE,
+such as 4(x5),2, is its allocation."""
 
 WALLTIME = """\
 if [ -z "$SLURM_JOB_END_TIME" ]; then  # before Slurm 23.02
@@ -129,11 +129,11 @@ else
     GAS_WALLTIME=$((SLURM_JOB_END_TIME - SLURM_JOB_START_TIME))
 fi 2> /dev/null
 [ "${GAS_WALLTIME:-0}" -gt 0 ] 2> /dev/null ||"""
-"""A waiting job may be reshaped, so its script queries its time limit."""
+"""A job may be reshaped while it waits, so its script queries its time limit."""
 
 
 def _script(request: Request, job: JobDescription, asked: Options) -> str:
-    """Return the script of a job; Slurm's variables give its size when it starts."""
+    """Return the script of a job, which takes its size at the start from Slurm's variables."""
     if job.run_time is not None:
         return f"#!/bin/sh\nexec sleep {job.run_time}\n"
     own = {name: value for name, value in job.environment.items() if name not in VARIABLES}
@@ -153,15 +153,15 @@ def _script(request: Request, job: JobDescription, asked: Options) -> str:
 
 
 def _values(request: Request, asked: Options) -> dict[str, str]:
-    """Return the values of placeholders by name: expressions of the shell for the size of the job."""
+    """Return the values of placeholders by name: shell expressions for the size of the job."""
     resources, size = asked.resources, request.processors
     given = '"${%s:-%s}"'
     found = {"nodes": given % ("SLURM_JOB_NUM_NODES", 1)}
-    if resources is not None and resources.unit != "processors":  # these stay as they were submitted
+    if resources is not None and resources.unit != "processors":  # most values are fixed at submission
         fixed = {name: str(value) for name, value in resources.values(size, request.layout).items()}
         found["cpus_per_task"] = given % ("SLURM_CPUS_PER_TASK", 1)
         if "gpus_per_node" in fixed:
-            own = _of_nodes(resources, request.layout)  # each after what it is of
+            own = _of_nodes(resources, request.layout)  # in order of dependence
             return own if "cpus_per_task" in own else {**own, "cpus_per_task": found["cpus_per_task"]}
         return found | fixed
     found["processors"] = _processors(size, asked)
@@ -171,7 +171,7 @@ def _values(request: Request, asked: Options) -> dict[str, str]:
 
 
 def _of_nodes(resources: Resources, layout: Layout | None) -> dict[str, str]:
-    """Return the values of placeholders for a job on GPUs of nodes, by its numbers of both."""
+    """Return the values of placeholders for a job with a layout of nodes and GPUs per node."""
     nodes, each = (0, 0) if layout is None else (layout.nodes, layout.per_node)
     found = {"nodes": f'"${{SLURM_JOB_NUM_NODES:-{nodes}}}"', "gpus_per_node": f'"${{SLURM_GPUS_ON_NODE:-{each}}}"'}
     found["gpus"] = "$((GAS_NODES * GAS_GPUS_PER_NODE))"
@@ -187,7 +187,7 @@ def _of_nodes(resources: Resources, layout: Layout | None) -> dict[str, str]:
 def _processors(size: int, asked: Options) -> str:
     """Return a shell expression for the size of a job when it starts."""
     per_task = (asked.cpus_per_task or 1) if asked.unit == "cpus" else 1
-    if asked.unit == "gpus":  # these stay as they were submitted
+    if asked.unit == "gpus":  # fixed at submission
         return str(size)
     if per_task > 1:
         return f"$((${{SLURM_NTASKS:-{size // per_task}}} * {per_task}))"

@@ -1,4 +1,4 @@
-"""The switches of a cluster: from ``scontrol show topology``, or from topology.conf(5), which has the same keys."""
+"""The switches of a cluster, from ``scontrol show topology`` or topology.conf(5), which have the same keys."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["TOPOLOGY", "chosen_by_switches", "read_switches"]
 TOPOLOGY = ("scontrol", "show", "topology")
 
 OTHERWISE = frozenset({"dragonfly", "topooptional", "switchasnoderank"})
-"""Parameters with which nodes are chosen in another way (slurm.conf(5), TopologyParam)."""
+"""Parameters with which nodes are chosen differently (slurm.conf(5), TopologyParam)."""
 
 
 def chosen_by_switches(config: Mapping[str, str]) -> bool:
-    """Return whether a configuration has nodes chosen by their switches in the way that Gas follows."""
+    """Return whether Slurm chooses nodes by switches in the way that Gas supports."""
     parameters = {word.lower() for word in words(config.get("TopologyParam", ""))}
     return config.get("TopologyPlugin", "").rpartition("/")[2] == "tree" and not parameters & OTHERWISE
 
 
 def read_switches(text: str) -> tuple[Switch, ...]:
-    """Return the switches in the order in which they stand there.
+    """Return the switches in the order of the text.
 
     Raises
     ------
     Unreachable
-        There are none, or a line is not one of a switch.
+        There are none, or a line does not describe a switch.
     """
     joined = re.sub(r"\\\r?\n", "", text)
     lines = [line for one in joined.splitlines() if (line := one.partition("#")[0].strip())]

@@ -1,4 +1,4 @@
-"""Transports to Slurm: what is sent, and what each of them can do (`gas.endpoints.sending`)."""
+"""The interface of transports to Slurm, and the batch jobs that they submit (`gas.endpoints.sending`)."""
 
 from __future__ import annotations
 
@@ -72,20 +72,20 @@ class Transport(SendingTransport[Batch], Protocol):
 
     @property
     def is_local(self) -> bool:
-        """Return whether both sides share a file system, as far as known."""
+        """Whether this machine and Slurm share a file system, as far as known."""
 
     @property
     def place(self) -> str:
-        """Return which Slurm it speaks to, and how: the same for all that do so alike, whatever they are called."""
+        """Which Slurm it connects to, and how: equal for all transports that do the same, whatever their names."""
 
     def cluster(self, name: str) -> Cluster:
-        """Return the published state; `name` is the configured one."""
+        """Return the published state; `name` is the cluster's name in the configuration."""
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
-        """Return the jobs of a user, or those of these numbers, also those that ended lately; unknown ones not."""
+        """Return the jobs of a user, or with these numbers, including recently ended ones; unknown ones are omitted."""
 
     def memory(self) -> int | None:
-        """Return for how many seconds at least ended jobs are remembered (MinJobAge); None if not published."""
+        """Return the seconds for which ended jobs are remembered at least (MinJobAge); None if not published."""
 
     def accounting(self, partition: str, days: int) -> bytes:
         """Return sacct's output for a partition's jobs of the last days.
@@ -93,8 +93,8 @@ class Transport(SendingTransport[Batch], Protocol):
         Raises
         ------
         BadInput
-            There is no accounting, or it does not answer.
+            There is no accounting, or slurmdbd does not answer.
         """
 
     def reshape(self, id: int, shape: Shape) -> None:
-        """Change size and time limit of a waiting job. `Conflict` if it is not waiting; `NotFound`."""
+        """Change size and time limit of a waiting job; raise `Conflict` if it is not waiting, or `NotFound`."""
