@@ -159,7 +159,7 @@ ROWS = (
     Row(
         "cpus_of_gpus",
         (24, 11, 0),
-        "seen: -n 4 --gpus-per-task=1 --cpus-per-gpu=3 has NumCPUs=4 on 22.05, 12 on 24.11; between unknown",
+        "seen on 22.05 and 24.11: -n 4 --gpus-per-task=1 --cpus-per-gpu=3 has NumCPUs=4, then 12; between unknown",
     ),
     Row("more_nodes", (24, 11, 0), "job_test.c; seen on 24.11, not on 22.05: -n 2 --gpus=8; between unknown"),
     Row(
@@ -209,8 +209,8 @@ ROWS = (
     Row(
         "tasks_by_gpus",
         (24, 11, 0),
-        "seen: on three nodes with 8 CPUs and 4 GPUs, -n 10 --gpus=10 gets 7, 2 and 1 CPUs on 22.05, and 4, 4 and 2 on "
-        "24.11 and 26.05; -n 8 --gpus=5 gets 7 and 1; between unknown",
+        "seen on all releases: on three nodes with 8 CPUs and 4 GPUs, -n 10 --gpus=10 gets 7, 2 and 1 CPUs on 22.05, "
+        "and 4, 4 and 2 on 24.11 and 26.05; -n 8 --gpus=5 gets 7 and 1; between unknown",
     ),
     Row(
         "lone_tasks",
