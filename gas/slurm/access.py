@@ -7,6 +7,7 @@ With EnforcePartLimits=NO, a job that exceeds a partition's limits stays pending
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from documents.fields import quoted
 from gas.slurm.cluster import Job
@@ -137,6 +138,12 @@ def _partition(case: Standing, groups: frozenset[str] | None) -> Iterator[Bindin
         )
         outcome, reason = _enforced(strictly, "Node count specification invalid", "PartitionNodeLimit")
         yield Binding(outcome, reason, words, partition.least_nodes, most)
+    elif strictly and not job.id and not lifted("PartitionMinNodes"):
+        # what it asks for counts, not what the partition makes of it: seen on 24.11 and 26.05, on 22.05 only with -N
+        wanted = nodes_asked(job, replace(partition, least_nodes=0))
+        if wanted < partition.least_nodes and (case.settings.release() > (22, 5) or wanted > 1 or most is not None):
+            words = f"{named} requires at least {partition.least_nodes:,} nodes per job (MinNodes, EnforcePartLimits)"
+            yield Binding(REJECTED, "Node count specification invalid", words, partition.least_nodes, wanted)
     longest = None if partition.longest is None else partition.longest // 60
     if longest is not None and not lifted("PartitionTimeLimit") and (case.minutes is None or case.minutes > longest):
         asked = "no limit" if case.minutes is None else f"{case.minutes:,}"

@@ -44,7 +44,8 @@ def reserved(
         if own >= 0 and not closures.flexible[own]:
             if start < closures.start[own] or start >= closures.end[own]:
                 return -1, False
-            keep(nodes, sets[closures.nodes[own]])
+            if not closures.anywhere[own]:
+                keep(nodes, sets[closures.nodes[own]])
         for one in range(len(closures.start)):
             if one == own:
                 continue

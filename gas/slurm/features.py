@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Allowed", "allowed"]
+__all__ = ["Allowed", "allowed", "with_counts"]
 
 Nodes = NDArray[np.bool_]
 
@@ -34,6 +34,11 @@ class Allowed:
     clear: bool = True
 
 
+def with_counts(constraint: str) -> bool:
+    """Return whether a constraint asks for numbers of nodes with features (``[a*2&b*4]``)."""
+    return _COUNT.search(constraint) is not None
+
+
 def allowed(constraint: str, with_feature: Callable[[str], Nodes], everywhere: Nodes) -> Allowed:
     """Return the nodes that a constraint allows.
 
@@ -46,7 +51,7 @@ def allowed(constraint: str, with_feature: Callable[[str], Nodes], everywhere: N
     """
     if not constraint.strip():
         return Allowed((everywhere,))
-    if _COUNT.search(constraint):
+    if with_counts(constraint):
         words = [word for word in _WORD.findall(_COUNT.sub("", constraint)) if word]
         return Allowed((np.logical_or.reduce([with_feature(word) for word in words] or [everywhere]),), clear=False)
     reader = _Reader(constraint, with_feature)

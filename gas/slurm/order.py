@@ -277,7 +277,7 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
     found = _REASONS.get(reason)
     if found is not None and (found is not Blocked.PARTITION or len(job.partitions) == 1):
         return found, reason
-    if reason.startswith(_LIMITS):
+    if reason.startswith(_LIMITS) and "assoc_limit_stop" not in cluster.scheduling.parameters:  # else it is planned
         return Blocked.LIMIT, reason
     at_once = None if job.tasks is None else job.tasks.at_once
     if at_once and running.get(job.array or job.id, 0) >= at_once:

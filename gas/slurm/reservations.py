@@ -14,8 +14,8 @@ from gas.printable import many
 from gas.slurm.cluster import Cluster, Job, Licence, Reservation
 
 __all__ = [
-    "NEVER_OVER", "attracts", "enough_licences_from", "holds", "is_open", "kept_licences", "over", "short_of_cores",
-    "unseen_reserved", "ways_of",
+    "NEVER_OVER", "anywhere", "attracts", "enough_licences_from", "holds", "is_open", "kept_licences", "over",
+    "short_of_cores", "unseen_reserved", "ways_of",
 ]  # fmt: skip
 
 NEVER_OVER = 200_000_000_000
@@ -30,6 +30,11 @@ def ways_of(cluster: Cluster, job: Job, partition: str) -> Iterator[Job]:
         for one in cluster.reservations:
             if one.end > cluster.now and attracts(cluster, one, there):
                 yield replace(job, reservation=one.name)
+
+
+def anywhere(reservation: Reservation) -> bool:
+    """Return whether jobs of a reservation may use other nodes; one of licences has no nodes (ANY_NODES)."""
+    return reservation.flexible or "ANY_NODES" in reservation.flags
 
 
 def over(reservation: Reservation) -> int:

@@ -103,8 +103,8 @@ class Records(NamedTuple):
 class Closures(NamedTuple):
     """Reservations: their times, sets of nodes, the partitions that they close wholly, and their licences, by column.
 
-    Jobs of a flexible reservation are not confined to it. `room` is the seconds that a job can run before a floating
-    one, whenever it starts; -1 for others.
+    Jobs of a flexible reservation are not confined to it, and those of one of any nodes (ANY_NODES, as of licences)
+    only to its time. `room` is the seconds that a job can run before a floating one, whenever it starts; -1 for others.
     """
 
     start: NDArray[np.int64]
@@ -113,6 +113,7 @@ class Closures(NamedTuple):
     whole: NDArray[np.bool_]
     licences: NDArray[np.int64]
     flexible: NDArray[np.bool_]
+    anywhere: NDArray[np.bool_]
     room: NDArray[np.int64]
 
 

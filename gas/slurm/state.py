@@ -15,7 +15,7 @@ from gas.slurm.order import HOLDING, Record, end_of
 from gas.slurm.parameters import KILL_WAIT, parameters_of
 from gas.slurm.preemption import Preempts, exempt
 from gas.slurm.records import records_of
-from gas.slurm.reservations import over, unseen_reserved
+from gas.slurm.reservations import anywhere, over, unseen_reserved
 from gas.slurm.rows import Closures, Parameters, Records
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
@@ -179,6 +179,7 @@ def _closures(build: Builder, records: list[Record], rows: Records, reservations
         whole,
         kept.reshape(len(reservations), len(names)),
         np.array([one.flexible for one in reservations], np.bool_),
+        np.array([anywhere(one) for one in reservations], np.bool_),
         np.array([max(one.start - build.cluster.now, 0) if one.floats else -1 for one in reservations], np.int64),
     )
 

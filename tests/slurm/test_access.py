@@ -121,6 +121,21 @@ def test_fewer_tasks_than_a_partition_wants_nodes_are_rejected_since_26_05():
     assert said(a_cluster(partitions=partitions, version="26.05.5"), job(1))[0] == "rejected"
 
 
+@pytest.mark.parametrize(
+    ("asked", "enforced", "version", "outcome"),
+    [
+        ({}, "NO", "24.11.5", "free"), ({}, "ANY", "24.11.5", "rejected"), ({}, "ALL", "26.05.5", "rejected"),
+        ({}, "ANY", "22.05.8", "free"), ({"most_nodes": 3}, "ANY", "22.05.8", "rejected"),
+        ({"most_nodes": 3}, "NO", "24.11.5", "free"), ({"least_nodes": 2, "most_nodes": 2}, "ANY", "24.11.5", "free"),
+        ({"tasks_asked": 5, "tasks_per_node": 4}, "ANY", "26.05.5", "free"),
+    ],
+)  # fmt: skip
+def test_enforced_least_nodes_of_a_partition_count_for_what_is_asked(asked, enforced, version, outcome):
+    """Seen on the three releases: -n 5 in a partition of MinNodes=2 gets two nodes, or is refused."""
+    there = a_cluster(partitions=[replace(MAIN, least_nodes=2)], partition_limits=enforced, version=version)
+    assert said(there, job(5, **asked))[0] == outcome
+
+
 def test_a_qos_may_want_a_fair_share():
     accounting = an_accounting()
     normal = replace(accounting.qos["normal"], flags=frozenset({"enforceusagethreshold"}), usage_threshold=0.3)

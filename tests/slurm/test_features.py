@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gas.slurm.features import allowed
+from gas.slurm.features import allowed, with_counts
 
 HAVE = {"a": [0, 1], "b": [1, 2], "c": [3]}
 
@@ -32,6 +32,8 @@ def test_features_are_joined(constraint, options):
 
 
 def test_of_numbers_of_nodes_it_is_known_where_they_may_be():
+    assert with_counts("[a*2&c*1]")
+    assert not with_counts("[a&c]")
     assert sets("[a*2&c*1]") == ([[0, 1, 3]], False)
     assert sets("[a*2|c*1]") == ([[0, 1, 3]], False)
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, outlook, running
+from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, outlook, plans, running
 
 from gas.slurm.accounting import Accounting, Qos
-from gas.slurm.cluster import Partition, Reservation, Tasks
+from gas.slurm.cluster import Partition, Reservation, Scheduling, Tasks
 from gas.slurm.order import Blocked, limit_of, queue
 from gas.slurm.settings import Settings
 from gas.slurm.verdict import NEVER, WAITS, Binding, Verdict
@@ -50,6 +50,17 @@ def test_a_job_whose_qos_may_preempt_others_comes_before_those():
     assert found.index(2) < found.index(0) < found.index(1) < found.index(3)
     off = replace(made, settings=Settings(preempt_type="qos", preempt_mode=frozenset({"OFF"})))
     assert [one.job.id for one in queue(off)] == [4, 1, 2, 3]
+
+
+def test_limits_block_nobody_with_assoc_limit_stop():
+    """Seen on 22.05, 24.11 and 26.05: jobs that wait for MaxJobsPerUser are planned, and hold their nodes."""
+    jobs = (job(1, 4, reason="QOSMaxJobsPerUserLimit"), job(2, 4))
+    made = cluster(*jobs, running(9, "n0", end=60), nodes=1)
+    stops = replace(made, scheduling=Scheduling(parameters={"assoc_limit_stop": ""}))
+    assert [record.blocked for record in queue(made)] == [Blocked.LIMIT, None]
+    assert plans(made) == [(2, 60, [0])]
+    assert [record.blocked for record in queue(stops)] == [None, None]
+    assert [one[:2] for one in plans(stops)] == [(1, 60), (2, 660)]
 
 
 @pytest.mark.parametrize(

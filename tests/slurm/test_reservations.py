@@ -105,6 +105,17 @@ def test_jobs_of_a_flexible_reservation_use_other_nodes_and_times_too():
     assert outlook(made, job(cpus=8, minutes=99, reservation="r")).expected == NOW
 
 
+def test_jobs_of_a_reservation_of_licences_use_any_nodes_while_it_lasts():
+    """Seen on 26.05: it has no nodes (ANY_NODES), and its jobs start only while it is active."""
+    own = kept(end=1200, flags=("ANY_NODES",), licences={"lic": 2})
+    made = cluster(running(1, "n0", end=60), reservations=(own,), licences=(Licence("lic", 4),))
+    assert planned(made, job(cpus=8, minutes=5, reservation="r")) == (60, [0, 1])
+    assert planned(made, job(cpus=8, minutes=5, licences={"lic": 3})) is None
+    assert planned(made, job(cpus=8, minutes=5, reservation="r", licences={"lic": 3})) == (60, [0, 1])
+    later = replace(made, reservations=(replace(own, start=NOW + 600),))
+    assert planned(later, job(cpus=8, minutes=5, reservation="r")) is None
+
+
 def test_nodes_of_a_reservation_that_moves_ahead_are_free_before_it_whatever_their_state_says():
     own = kept("n0", "n1", start=600, end=1200, flags=("TIME_FLOAT",))
     made = cluster(reservations=(own,))

@@ -28,10 +28,11 @@ from gas.endpoints.slurm.sizing import gpu_types, gpus_in, gres_of, units_on
 from gas.errors import Infeasible, NotFound
 from gas.profile.flat import ENDLESS
 from gas.slurm.cluster import Cluster, Gres, Job, Partition, Reservation
+from gas.slurm.features import with_counts
 from gas.slurm.forecast import Forecast, forecast, trust
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Limits, Record, end_of
-from gas.slurm.reservations import attracts, is_open, over
+from gas.slurm.reservations import anywhere, attracts, is_open, over
 from gas.slurm.table import span_of
 from gas.slurm.why import Why
 
@@ -170,7 +171,7 @@ def interpret(
     # half a node is useless to a job that shares no nodes
     whole = options.whole or all(one.whole_nodes for one in open_ones)
     there = {name for one in open_ones for name in one.nodes}
-    if own is not None and not own.flexible:
+    if own is not None and not anywhere(own):
         there &= set(own.nodes)
     usable = np.flatnonzero(state.usable).tolist()
     units = {place: units_on(cluster.nodes[place], options) for place in usable if state.names[place] in there}
@@ -224,9 +225,18 @@ def interpret(
         *availability.unknown(),
         *caveats(cluster, chosen),
         *(f"{one} is not understood and is ignored" for one in state.unclear),
+        *_own_counts(options),
     )
     own_placed = sum(not one.published for one in seen.plans)
     return Interpretation(availability, seen.unplanned, sum(unseen.values()), age, own_placed, remarks, seen, alike)
+
+
+def _own_counts(options: Options) -> Iterator[str]:
+    if with_counts(options.features):
+        yield (
+            f"how many nodes the constraint {quoted(options.features)} requests of each feature is ignored: the job "
+            "may start later than shown"
+        )
 
 
 def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:

@@ -42,7 +42,7 @@ RESOLUTION = 60
 TRANSPORTS = ("commands", "rest", "rest and slurm.conf")
 """The commands, slurmrestd alone, and slurmrestd with a readable slurm.conf, as on a login node."""
 
-SIZES = {"ntasks", "nodes", "time", "partition"}
+SIZES = {"ntasks", "nodes", "time", "partition", "reservation"}
 """Options that Gas gets in another form."""
 
 LEFT_TO_GAS = {"nodes": ("exclusive",), "gpus": ("gpus-per-task",)}
@@ -206,7 +206,7 @@ def asked_of(transport: Transport, probe: Asked) -> tuple[SlurmEndpoint, int, in
     kept = [word for word in words if word[2:].partition("=")[0] not in left_out]
     endpoint = SlurmEndpoint(
         "private", transport, partition=options.get("partition"), unit=probe.unit,  # type: ignore[arg-type]
-        options=options_from(kept, "the probe"),
+        options=options_from(kept, "the probe"), reservation=options.get("reservation"),
     )  # fmt: skip
     size = options["nodes" if probe.unit == "nodes" else "ntasks"]
     return endpoint, int(str(size)), 60 * int(str(options["time"]))

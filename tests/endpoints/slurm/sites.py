@@ -1151,13 +1151,11 @@ class Times(Aspect):
             del job.options["time"]
 
     def probe(self, job, chance):
-        way = chance.choice(("min", "deadline", "begin", "", ""))
+        way = chance.choice(("min", "deadline", "", ""))
         if way == "min":
             job.options["time-min"] = str(max(int(job.options["time"] or 1) // 3, 1))
         elif way == "deadline":
             job.options["deadline"] = f"now+{chance.randint(20, 900)}minutes"
-        elif way == "begin":
-            job.options["begin"] = f"now+{chance.randint(5, 200)}minutes"
 
 
 class Sizes(Aspect):
