@@ -11,6 +11,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
+import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +27,7 @@ from gas.placeholders import literal
 if TYPE_CHECKING:
     from gas.endpoints.slurm.directives import Script
 
-__all__ = ["LOST", "WINNER", "Claim"]
+__all__ = ["KEPT", "LOST", "WINNER", "Claim"]
 
 WINNER: Final = "winner"
 """The file with the name of the job that runs."""
@@ -71,6 +74,9 @@ _TAKE: Final = "; ".join(
 
 _SHELL: Final = "/bin/sh"
 """With its path, since the PATH of the job may not have it."""
+
+KEPT: Final = 365 * 24 * 3600
+"""Seconds after its last change for which a claim is kept: no job waits, or runs until it is requeued, for so long."""
 
 _TITLE: Final = "gas-claim"
 _SENT: Final = "sent-"
@@ -124,7 +130,18 @@ class Claim:
 
     def exists(self) -> bool:
         """Whether the folder is there, so that jobs can take the claim."""
-        return self.folder.is_dir()
+        with contextlib.suppress(OSError):
+            return self.folder.is_dir()
+        return False
+
+    def delete_old(self) -> None:
+        """Delete this user's other claims in the same folder that have not changed for `KEPT` seconds."""
+        with contextlib.suppress(OSError):
+            now = _changed(self.folder)  # just made: the clock is that of the file system
+            for other in self.folder.parent.iterdir():
+                if other != self.folder and _is_claim(other):
+                    with contextlib.suppress(OSError):
+                        _delete_if_before(other, now - KEPT)
 
     def command(self, target: str, command: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command of the job of a scheduler, which runs if the job takes the claim."""
@@ -213,3 +230,29 @@ class Claim:
             raise BadInput(
                 f"{self.folder}: cannot be written ({error.strerror}); give another folder with --shared"
             ) from None
+
+
+_FILES: Final = re.compile(rf"submission|{WINNER}|{_SENT}.*|trial\..*|[0-9a-f]{{16}}\..*|\..*\.part")
+"""All that a claim may contain."""
+
+
+def _is_claim(folder: Path) -> bool:
+    """Whether a folder is a claim of this user, by its name and by all that is in it."""
+    if not re.fullmatch(r"[0-9a-f]{32}(\.old)?", folder.name) or folder.is_symlink():
+        return False
+    with contextlib.suppress(OSError):
+        return folder.stat().st_uid == os.geteuid() and all(_FILES.fullmatch(path.name) for path in folder.iterdir())
+    return False
+
+
+def _changed(folder: Path) -> float:
+    """Return the epoch second at which a claim last changed."""
+    return max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+
+
+def _delete_if_before(folder: Path, instant: float) -> None:
+    """Delete a claim that has not changed since an epoch second; raise `OSError` if that fails."""
+    if _changed(folder) < instant:
+        away = folder.with_suffix(".old")  # at once: a job that finds the folder without its winner would run
+        folder.rename(away)
+        shutil.rmtree(away)

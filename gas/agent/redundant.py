@@ -108,7 +108,8 @@ class SubmittedRedundantly:
                     states[one.key] = _state(one, polls[one.key]) or states[one.key]
                     if states[one.key] in ENDED:
                         ended.append(one)
-            if self.claim.winner() is None and all(state in ENDED for state in states.values()):
+            over = all(state in ENDED for state in states.values()) or not self.claim.exists()
+            if over and self.claim.winner() is None:
                 raise Conflict(self._why_none(states))
             while ended and self.claim.winner() is None:
                 one = ended.pop()
@@ -130,8 +131,9 @@ class SubmittedRedundantly:
         """Return the error if no job has run the command."""
         found = ", ".join(f"job {one.reference} is {states[one.key]}" for one in self.jobs)
         if not self.claim.exists():
-            gone = f"the claim {self.claim.folder} is gone, without which nothing runs; use another key"
-            return f"none of the jobs is left: {found}; {gone}"
+            rest = "".join(f"gas cancel {one.reference}, " for one in self.jobs if states[one.key] not in ENDED)
+            way = f"{rest}{'and ' if rest else ''}use another key"
+            return f"the claim {self.claim.folder} is gone, without which no job runs the command: {found}; {way}"
         if self.silent:
             others = ", ".join(self.silent.values())
             return (
@@ -249,6 +251,7 @@ class Redundant:
                 "it again"
             )
         self._claim.make()
+        self._claim.delete_old()
         best = planned.best
         waits = best.start > planned.plan.now
         self._claim.note({"longest": best.execution_time} if waits else {"longest": None})

@@ -29,6 +29,15 @@ class Asking(Protocol):
         """Return the scheduler for jobs with these further requests."""
 
 
+@runtime_checkable
+class Numbering(Protocol):
+    """A scheduler whose jobs may wait for others by their numbers."""
+
+    @property
+    def waits_for(self) -> tuple[str, str] | None:
+        """Return the cluster and the dependency; None if its jobs wait for no numbers."""
+
+
 def for_jobs(
     schedulers: Sequence[Scheduler],
     native: Sequence[str] = (),
@@ -57,6 +66,11 @@ def for_jobs(
         The application, if its requests are more than a number of processors.
     placed
         Whether the jobs are already in the queue.
+
+    Raises
+    ------
+    BadInput
+        Jobs on several clusters would wait for jobs by their numbers, which are those of one cluster.
     """
     asked: dict[str, Any] = {"native": native, "command": command, "script": script, "unit": unit}
     if placed:
@@ -67,6 +81,12 @@ def for_jobs(
     wrong = [one[1] for one in found if isinstance(one, tuple)]
     if found and len(wrong) == len(found) and isinstance(wrong[0], GasError | FieldError):
         raise wrong[0]
+    waiting = dict(its for one in found if (its := _waits_for(one)) is not None)
+    if len(waiting) > 1:
+        raise BadInput(
+            f"--dependency={next(iter(waiting.values()))}: the numbers are those of jobs on one cluster; on another "
+            "one they belong to other jobs; name only the cluster of these jobs (-e NAME)"
+        )
     if script is None:
         return found
     targets: set[str] = set()  # two partitions of one Slurm in the script count as one
@@ -78,6 +98,10 @@ def for_jobs(
             targets.add(target)
             kept.append(one)
     return kept
+
+
+def _waits_for(one: object) -> tuple[str, str] | None:
+    return one.waits_for if isinstance(one, Numbering) else None
 
 
 def _for_job(endpoint: Endpoint, asked: dict[str, Any], application: Application | None) -> Scheduler:

@@ -5,11 +5,12 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from gas.agent.claims import LOST, Claim
+from gas.agent.claims import KEPT, LOST, Claim
 from gas.endpoints import JobDescription
 from gas.endpoints.slurm.directives import Script
 from gas.errors import BadInput
@@ -138,6 +139,41 @@ def test_a_script_that_comes_too_late_succeeds_also_if_its_shell_ends_at_errors(
 def test_a_script_of_another_language_is_refused(claim, first):
     with pytest.raises(BadInput, match="redundant requests need a script for a shell"):
         claim.script("a", Script.of(f"{first}\nprint(1)\n", "job.py"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "stays"),
+    [
+        (lambda folder: None, False),
+        (lambda folder: folder.rename(folder.with_suffix(".old")), False),  # a deletion that was interrupted
+        (lambda folder: os.utime(folder / "winner"), True),
+        (lambda folder: (folder / "thesis.tex").touch(), True),
+        (lambda folder: folder.rename(folder.with_name("results")), True),
+    ],
+)
+def test_only_claims_that_have_not_changed_for_a_year_are_deleted(claim, changed, stays):
+    old = Claim.of(claim.folder.parent, "old")
+    old.make()
+    old.note({"longest": 60})
+    old.note_sent(Claim.name_of("a"), "http://a")
+    for name in ("winner", f"{Claim.name_of('a')}.host.12", "trial.1", ".submission.7.part"):
+        (old.folder / name).touch()
+    for path in (*old.folder.iterdir(), old.folder):
+        os.utime(path, (0, time.time() - KEPT - 60))
+    changed(old.folder)
+    claim.delete_old()
+    assert len(list(claim.folder.parent.iterdir())) == 1 + stays
+    assert claim.exists()
+
+
+def test_a_claim_is_deleted_at_once(claim, monkeypatch):
+    """A job that found the folder without its winner would take the claim, and run the command again."""
+    old, seen = Claim.of(claim.folder.parent, "old"), []
+    old.make()
+    os.utime(old.folder, (0, time.time() - KEPT - 60))
+    monkeypatch.setattr(shutil, "rmtree", lambda path: seen.append((old.exists(), path.name)))
+    claim.delete_old()
+    assert seen == [(False, f"{old.folder.name}.old")]
 
 
 def test_facts_are_kept_and_torn_ones_are_nothing(claim):

@@ -1,11 +1,13 @@
 """One job in the queues of several real S³ services: it runs once, where it starts first."""
 
+import os
 import shutil
+import time
 
 import pytest
 
 from gas import Agent, Application
-from gas.agent.claims import Claim
+from gas.agent.claims import KEPT, Claim
 from gas.agent.options import Run
 from gas.agent.redundant import Redundant
 from gas.endpoints import JobDescription, S3Endpoint
@@ -221,8 +223,27 @@ def test_without_its_claim_a_job_that_waits_is_no_success(sites, agent, task, tm
     shutil.rmtree(tmp_path / "shared")
     for site in sites:
         site.delete("/v1/jobs/1")
-    with pytest.raises(Conflict, match="is gone, without which nothing runs"):
+    for site in sites:
+        site.until(2, "failed")
+    with pytest.raises(Conflict, match="is gone, without which no job runs the command: job 2 .*; use another key"):
         made.settle(ignored, ignored)
+
+
+def test_that_a_claim_is_gone_is_said_while_its_jobs_still_wait(sites, agent, task, tmp_path):
+    made = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    shutil.rmtree(tmp_path / "shared")
+    first, second = (one.reference for one in made.jobs)
+    with pytest.raises(Conflict, match="; gas cancel .*use another key") as error:
+        made.settle(ignored, ignored)
+    assert str(error.value).endswith(f"; gas cancel {first}, gas cancel {second}, and use another key")
+
+
+def test_a_claim_of_last_year_is_deleted_by_the_next_submission(sites, agent, task, tmp_path):
+    old = Claim.of(tmp_path / "shared", "old")
+    old.make()
+    os.utime(old.folder, (0, time.time() - KEPT - 60))
+    made = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert list((tmp_path / "shared").iterdir()) == [made.claim.folder]
 
 
 def test_the_way_out_of_doubt_names_the_key_of_the_user(sites, agent, task, tmp_path, monkeypatch):

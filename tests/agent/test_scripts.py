@@ -8,6 +8,9 @@ from gas import Application
 from gas.agent.scripts import MOST_BYTES, command_script, for_jobs
 from gas.endpoints import S3Endpoint
 from gas.endpoints.slurm.directives import Script
+from gas.endpoints.slurm.endpoint import SlurmEndpoint
+from gas.endpoints.slurm.rest import RestTransport
+from gas.endpoints.slurm.submission import options_from
 from gas.errors import BadInput, Infeasible
 
 SCRIPT = Script.of("#!/bin/sh\n#SBATCH -n 4\nsrun ./ocean\n", "job.sh")
@@ -28,6 +31,21 @@ class Partition:
         if self.problem is not None:
             raise self.problem
         return Partition(self.name, self.target, asked=more)
+
+
+def cluster(name, at, *options):
+    return SlurmEndpoint(name, RestTransport(name, f"unix:/run/{at}"), options=options_from(options, "gas.toml"))
+
+
+def test_a_job_that_waits_for_numbers_of_one_cluster_goes_to_no_other():
+    """On the other cluster, job 812 is somebody else's: the job may start before the one that it needs has ended."""
+    after = Script.of("#!/bin/sh\n#SBATCH -n 4\n#SBATCH -d afterok:812\nsrun ./ocean\n", "job.sh")
+    for asked in ({"script": after}, {"native": ["--dependency=afterok:812"]}):
+        with pytest.raises(BadInput, match="--dependency=afterok:812: the numbers are those of jobs on one cluster"):
+            for_jobs([cluster("main", "one"), cluster("other", "two")], **asked)
+        assert len(for_jobs([cluster("main", "one"), cluster("gpu", "one")], **asked)) >= 1
+    assert len(for_jobs([cluster("main", "one"), cluster("other", "two")], ["--dependency=singleton"])) == 2
+    assert len(for_jobs([cluster("main", "one", "--dependency=after:812"), cluster("other", "two")])) == 2
 
 
 def test_what_jobs_ask_for_reaches_those_that_plan_with_it():
