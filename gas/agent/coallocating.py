@@ -262,7 +262,7 @@ class Together:
                         f"--key {self.key}: its jobs were submitted and are no longer known; use another key"
                     ) from problem
                 self._release(held, problem)
-                self._remark(f"{problem}; what an earlier call had reserved was released")
+                self._remark(f"{problem}; the reservations of an earlier call were released")
                 return None
             held.made()
             self._refuse_cancelled(jobs)
@@ -295,7 +295,7 @@ class Together:
                 except GasError as error:
                     self._remark(f"{error}")
                 else:
-                    self._remark("what an interrupted coallocation had reserved was released")
+                    self._remark("the reservations of an interrupted coallocation were released")
 
     def _release(self, held: Holdings, why: BaseException | None = None) -> None:
         """Cancel all reservations and jobs of the parts.

@@ -251,7 +251,7 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
             yield Binding(REJECTED, refusal, words, there, asked)
     whole = job.exclusive or partition.whole_nodes
     if whole and cap is not None and extent.sizes[-1] > cap:
-        words = f"{named} gives at most {cap:,} CPUs of a node (MaxCPUsPerNode), so no job can have a whole node"
+        words = f"{named} allows at most {cap:,} CPUs per node (MaxCPUsPerNode), so no job can get a whole node"
         yield Binding(REJECTED, NO_NODES, words, cap)
     memory = extent.memory
     if memory is not None and job.memory_per_node is not None and job.memory_per_node > memory:
@@ -285,7 +285,7 @@ def count_bindings(case: Standing) -> Iterator[Binding]:
             tests.append(("own", "AssocMaxSubmitJobLimit", "MaxSubmit", bounds.submitted, there, level.name))
         for key, reason, kind, bound, there, whose in tests:
             if key not in done and bound is not None and there + case.tasks > bound:
-                words = f"{whose} may have {bound:,} jobs waiting or running ({kind}), and {there:,} are there"
+                words = f"{whose} may have {bound:,} jobs waiting or running ({kind}), and there are {there:,}"
                 yield Binding(REJECTED, reason, words, bound, case.tasks, there)
         if qos is not None:
             done |= {test[0] for test in tests}

@@ -20,7 +20,7 @@ _WORDS = {
     "Resources": "it is next, and waits until enough nodes are free",
     "Dependency": "it waits for another job that it depends on",
     "DependencyNeverSatisfied": "its dependency can no longer be met: it will never start",
-    "BeginTime": "its earliest start time (--begin) has not come",
+    "BeginTime": "its earliest start (--begin) is in the future",
     "JobHeldUser": "its user holds it (scontrol release releases it)",
     "JobHeldAdmin": "an administrator holds it",
     "JobHoldMaxRequeue": "it was requeued too often and is held",

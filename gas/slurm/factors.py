@@ -110,7 +110,7 @@ class Factors:
     def _fair_share(self) -> float:
         known = self.fair_share()
         if known is None:
-            self.unknown.append("one's fair share")
+            self.unknown.append("the user's fair share")
         return known or 0.0
 
     def _partition(self) -> float:

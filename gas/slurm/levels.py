@@ -108,7 +108,7 @@ def _per_job(bounds: Bounds) -> Bounds:
 def _counted_use(case: Standing, key: tuple[str, ...], counts: Callable[[Job], bool]) -> Use:
     """Return usage counted from the jobs that are shown; cached per cluster."""
     if case.cluster.others_visible is False:
-        case.unknown.append("the use of limits by others (their jobs are hidden)")
+        case.unknown.append("the usage of other users (their jobs are hidden)")
     known = case.cluster.worked_out.get(key)
     if isinstance(known, Use):
         return known

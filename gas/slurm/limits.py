@@ -251,7 +251,7 @@ def _size(case: Standing, kind: str, stem: str, tail: str, bounds: Amounts, whos
         if tail == "PerNode":
             asked, given = asked // case.asked.least_nodes, given // case.given.least_nodes
         memory = "Memory" if stem.startswith("QOS") else "Mem"
-        words = f"{whose} allows {_amount(name, bounds[name])} a {tail[3:].lower()} ({kind})"
+        words = f"{whose} allows {_amount(name, bounds[name])} per {tail[3:].lower()} ({kind})"
         words += f", and {_amount(name, given)} are requested"
         reason = f"{stem}{of_use(name, tail, memory=memory)}"
         one = None

@@ -38,7 +38,7 @@ class Blocked(Enum):
 
     HELD = "held"
     DEPENDENCY = "waits for another job"
-    BEGIN = "may not start before a time"
+    BEGIN = "waits for its begin time"
     LIMIT = "beyond a limit of its account, user or quality of service"
     PARTITION = "beyond a limit of its partition, or not allowed there"
     CONSTRAINT = "requests resources that do not exist"
@@ -160,7 +160,7 @@ def queue(
                 blocked, why, release = _limited(cluster, limits(job, partition))
             if blocked is Blocked.DEPENDENCY and probe is not None:
                 release = _after_others(cluster, job)
-                why = why if release is not None else f"{why}, and it is not known when that ends"
+                why = why if release is not None else f"{why}, and it is not known when that job ends"
             records.append(Record(way, partition, blocked, why, probe, release))
     preempts = preempting(cluster)
     by_qos = preempts is not None and cluster.settings is not None and cluster.settings.preempt_type == "qos"

@@ -111,11 +111,11 @@ def _of_record(state: State, first: Plans, second: Beyond | None, at: int, recor
     never = why in FINAL
     words = record.why
     if why is Why.LICENCES and record.release is None:
-        expected, words = None, "there are not enough licences now, and it is not known when there will be"
+        expected, words = None, "too few licences are free now, and it is not known when more will be"
     own = int(state.rows.reservation[at])
     bound = own >= 0 and not state.closures.flexible[own]
     if bound and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
-        expected, words = None, "its reservation ends before it would"  # it would be killed (slurm.conf, ResvOverRun)
+        expected, words = None, "its reservation ends before the job would"  # Slurm kills it then (ResvOverRun)
     if expected is not None and expected >= NEVER_OVER:
         expected = None
     ahead = (state.closures.room >= 0) & (state.closures.room < state.rows.limit[at])
@@ -169,9 +169,9 @@ def lacks(state: State, at: int) -> str:
             return ""
     record = state.records[at]
     if not np.any(state.sets[rows.nodes[at]]):
-        return f"partition {record.partition.name} has no node on which a job starts"
+        return f"partition {record.partition.name} has no usable node"
     if most == 0:
         return f"no node of partition {record.partition.name} has the features {record.job.features}"
     if not np.any(given):
         return f"no node of partition {record.partition.name} has the CPUs, memory and GPUs that it requests"
-    return f"partition {record.partition.name} can never provide its request at once"
+    return f"partition {record.partition.name} can never satisfy its request"

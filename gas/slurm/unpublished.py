@@ -16,8 +16,8 @@ __all__ = ["with_what_shows"]
 
 _DEPTHS = {
     "bf_max_job_test": "Slurm seems to plan only {count:,} jobs in a cycle",
-    "bf_max_job_user": "Slurm seems to plan only {count:,} jobs of a user in a cycle",
-    "bf_max_job_part": "Slurm seems to plan only {count:,} jobs of a partition in a cycle",
+    "bf_max_job_user": "Slurm seems to plan only {count:,} jobs per user in a cycle",
+    "bf_max_job_part": "Slurm seems to plan only {count:,} jobs per partition in a cycle",
 }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def _with_preemption(cluster: Cluster) -> Cluster:
         if explained(cluster) is not False or not explained(with_it):
             said = (
                 "whether jobs of a higher tier preempt others is not known (PreemptType is not published): "
-                "they wait here"
+                "Gas lets them wait"
             )
             return replace(cluster, cautions=(*cluster.cautions, said))
     by = "QOS, as some list others that they may preempt" if by_qos else "partitions of a higher tier"

@@ -188,7 +188,7 @@ def test_after_kill_9_without_a_key_the_next_call_releases_what_was_taken(sites,
     killed(sites, "reserve", 1, None)
     assert len(abandoned()) == 1
     agent.submit_together(HELD, spread=SPREAD)
-    assert "what an interrupted coallocation had reserved was released" in agent.said
+    assert "the reservations of an interrupted coallocation were released" in agent.said
     assert (parts(sites), abandoned()) == ([[("job", 4)], [("job", 4)]], [])
     assert list((state_directory() / "coallocations").iterdir()) == []
     assert of_others(sites) == before

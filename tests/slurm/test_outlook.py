@@ -29,7 +29,7 @@ def test_who_lacks_licences_is_expected_when_running_jobs_give_them_back():
     ("asked", "words"),
     [
         (job(cpus=4, features="fast"), "no node of partition p has the features fast"),
-        (job(cpus=4, least_nodes=3), "partition p can never provide its request at once"),
+        (job(cpus=4, least_nodes=3), "partition p can never satisfy its request"),
         (job(cpus=4, least_nodes=1, memory_per_node=1 << 30), "no node of partition p has the CPUs, memory"),
         (job(partitions=("q",)), "there is no such partition"),
     ],

@@ -30,7 +30,7 @@ def test_of_flags_that_scontrol_does_not_tell_apart_nothing_is_sure():
 
 def test_without_it_the_priority_is_not_sure():
     found = priority(job(), weights(fair_share=1000), accounting=replace(an_accounting(), shares_complete=False))
-    assert found.unknown == ("one's fair share",)
+    assert found.unknown == ("the user's fair share",)
 
 
 def test_nice_is_taken_off_and_one_is_the_least():

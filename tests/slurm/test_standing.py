@@ -49,4 +49,4 @@ def test_use_that_is_not_published_is_counted_from_the_jobs_that_are_shown():
     accounting = replace(cluster.accounting, qos={**cluster.accounting.qos, "normal": normal})
     assert said(replace(cluster, accounting=accounting), job(4)) == ("waits", "QOSGrpCpuLimit")
     blind = verdict(replace(cluster, accounting=accounting, others_visible=False), job(4))
-    assert "the use of limits by others (their jobs are hidden)" in blind.unknown
+    assert "the usage of other users (their jobs are hidden)" in blind.unknown

@@ -200,7 +200,7 @@ class SlurmAvailability(NodeAvailability):
             said = f"Slurm will not plan it at first{f': {why}' if why else ''}; it is expected to start {expected}"
             if not one.crowd:
                 return said
-            return f"{said}, roughly: {many(one.crowd, 'job')} before it are too many to plan one by one"
+            return f"{said}, roughly: {many(one.crowd, 'job')} ahead of it are too many to plan one by one"
         if abs(one.planned - one.expected) < 60:
             return f"Slurm will plan it for {iso_time(one.planned)}"
         before = relative_text(one.planned, self.now)

@@ -72,7 +72,7 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     if (own := [one for one in cluster.reservations if one.licences and one.end > cluster.now]) and (
         "bf_licenses" in cluster.scheduling.parameters
     ):
-        yield f"the licences of {_named(own)} are planned with only while it lasts (bf_licenses)"
+        yield f"the licences of {_named(own)} count as reserved only while it is active (bf_licenses)"
     suspended = sum(job.state == "SUSPENDED" for job in cluster.jobs if there.intersection(job.nodes))
     if suspended:
         what = "1 job is" if suspended == 1 else f"{suspended:,} jobs are"
@@ -88,13 +88,13 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     flags = frozenset() if cluster.settings is None else cluster.settings.selection_parameters
     if "ENFORCE_BINDING_GRES" in flags and any(node.gres for node in cluster.nodes if node.name in there):
         yield (
-            "GPUs are given only with cores near them (ENFORCE_BINDING_GRES), which Gas ignores: jobs with GPUs may "
+            "jobs get GPUs only with cores near them (ENFORCE_BINDING_GRES), which Gas ignores: jobs with GPUs may "
             "start later than shown"
         )
     shared = {one.name for node in cluster.nodes if node.name in there for one in node.gres} & {"mps", "shard"}
     if shared:
         yield (
-            f"{' and '.join(sorted(shared))} of GPUs are counted apart from the GPUs: beside jobs with the other, jobs "
+            f"{' and '.join(sorted(shared))} and whole GPUs are counted separately: if both are in use, jobs "
             "with either may start later than shown"
         )
     odd = cluster.switches is not None or any(one.gres for one in cluster.nodes if one.name in there)
@@ -103,19 +103,19 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     if linear and len(sizes) > 1 and not Rules.of(cluster.version).future:
         # seen on 22.05 in three of four such queues, not on 24.11 and 26.05: it retries the same start endlessly
         yield (
-            f"nodes of several sizes are given out by select/linear: the search of Slurm {cluster.version} may not end "
-            "there, so that it plans none but the first jobs"
+            f"with select/linear and nodes of different sizes, the search of Slurm {cluster.version} may not end, so "
+            "that it plans only the first jobs"
         )
     if linear and odd:
         yield (
-            "nodes are given out by select/linear, which Gas does not model with switches and generic resources: jobs "
+            "Gas does not model select/linear with switches or generic resources: jobs "
             "may start at other times, and on other nodes, than shown"
         )
     waiting = [job for job in cluster.jobs if job.pending and job.unclear and here.intersection(job.partitions)]
     if waiting:
         words = ", ".join(dict.fromkeys(quoted(word) for job in waiting[:3] for word in job.unclear))
         what = "1 waiting job has options" if len(waiting) == 1 else f"{len(waiting):,} waiting jobs have options"
-        yield f"{what} that Gas does not understand and ignores: {words}"
+        yield f"{what} that Gas does not support and ignores: {words}"
     if not Rules.of(cluster.version).fresh_weights and any(
         one.sockets > 1 and any(kind.name == "gpu" for kind in one.gres) for one in cluster.nodes if one.name in there
     ):

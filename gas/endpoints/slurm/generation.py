@@ -48,7 +48,7 @@ def _open(cluster: Cluster, user: str, groups: frozenset[str] | None) -> list[Pa
     found = usable(cluster, user, groups=groups)
     if not found:
         closed = "; ".join(f"{name}: {why}" for name, why in _closed(cluster, user, groups))
-        raise Infeasible(f"{cluster.name}: none of its {len(cluster.partitions)} partitions takes jobs ({closed})")
+        raise Infeasible(f"{cluster.name}: none of its {len(cluster.partitions)} partitions accepts jobs ({closed})")
     return found
 
 
@@ -79,7 +79,7 @@ def _text_of(cluster: Cluster, partition: Partition, keys: dict[str, str]) -> st
     if partition.longest is not None:
         said.append(f"at most {duration_text(partition.longest)}")
     if partition.most_nodes is not None:
-        said.append(f"at most {partition.most_nodes} nodes a job")
+        said.append(f"at most {partition.most_nodes} nodes per job")
     if partition.default:
         said.insert(0, "the default")
     if partition.whole_nodes:

@@ -179,7 +179,7 @@ def interpret(
     if not at and units:
         raise Infeasible(f"{where} has {_instead(cluster, units, options)}")
     if not at:
-        raise Infeasible(f"{where} has no node on which a job starts: {_why_unusable(cluster, there)}")
+        raise Infeasible(f"{where} has no usable node: {_why_unusable(cluster, there)}")
     capacity = np.array([units[place] for place in at], np.int64)
     rows = list(_reserved(cluster, state.names, at, capacity, own, asker))
 
@@ -290,7 +290,7 @@ def _counted(count: int, one: str, many: str) -> str:
 def _remarks(
     age: int | None, seen: Forecast, alike: tuple[int, int], outdated: bool, unseen: int, unit: Unit
 ) -> Iterator[str]:
-    yield "Slurm does not show when it planned" if age is None else f"Slurm planned {age} s ago"
+    yield "Slurm does not show when it last planned" if age is None else f"Slurm planned {age} s ago"
     own = [one for one in seen.plans if not one.published]
     tasks = sum(one.listed and one.job.tasks is not None and one.job.start is not None for one in own)
     if len(own) > tasks:
@@ -305,8 +305,8 @@ def _remarks(
         yield f"{what} left out because {them} too far back in the queue, or never fit"
     if outdated:
         yield (
-            f"of {alike[1]:,} plans that Slurm has published, Gas reproduces {alike[0]:,}: it takes them to be "
-            f"outdated, as after an early end of a job, and plans all pending jobs again"
+            f"of {alike[1]:,} plans that Slurm has published, Gas reproduces {alike[0]:,}: it assumes that "
+            "they are outdated, as when a job has ended early, and plans all waiting jobs anew"
         )
     elif alike[1] > 2 and alike[0] < TRUSTED * alike[1]:
         yield f"of {alike[1]:,} plans of Slurm, Gas reproduces {alike[0]:,}: starts are less certain here"

@@ -175,7 +175,7 @@ def read_cluster(
     if any("MAGNETIC" in one.flags for one in kept) and (release_of(release) or ALLOWING) >= ALLOWING:
         cautions.append(
             "slurmrestd does not publish which partitions and QOS a reservation allows: jobs that a magnetic one "
-            "(MAGNETIC) does not attract start later than shown"
+            "(MAGNETIC) does not attract may start later than shown"
         )
     if any(
         "state_flags" not in entry.value and isinstance(entry.find("state"), str) for entry in found.get("nodes", ())

@@ -214,7 +214,7 @@ class Options:
             named = ", ".join(f"--{name}" for name in self.unplanned)
             yield f"{named}: ignored, so jobs may start later than shown"
         if self.tasks_of_array is not None:
-            yield f"--array: what is planned is the first start among its {len(self.tasks_of_array):,} tasks"
+            yield f"--array: the plan shows the first start among its {len(self.tasks_of_array):,} tasks"
         if self.dependency:
             yield f"--dependency={self.dependency}: jobs start only when it is met, which the plan ignores"
 

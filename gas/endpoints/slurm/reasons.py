@@ -45,7 +45,7 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
             remarks.append("Slurm's plan for it differs from that of Gas: the changes below are uncertain")
     elif outlook.crowd:
         remarks.append(
-            f"{many(outlook.crowd, 'job')} before it are too many to plan one by one: its expected start is rough"
+            f"{many(outlook.crowd, 'job')} ahead of it are too many to plan one by one: its expected start is rough"
         )
     changes = [one for one in changes if expected is None or one.start < expected]
     return {

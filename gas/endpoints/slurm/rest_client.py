@@ -93,7 +93,7 @@ class RestClient:
             if not known:
                 raise Unreachable(
                     f"{self._connection.called} offers {_versions(offered)}, none from v0.0.{VERSIONS[0]} to "
-                    f"v0.0.{VERSIONS[-1]}, which Gas understands"
+                    f"v0.0.{VERSIONS[-1]}, which Gas supports"
                 )
             self._version = max(known)
         return self._version
@@ -241,7 +241,7 @@ def number_of(version: str) -> int:
     found = re.fullmatch(r"v?0\.0\.(\d{1,4})", version)
     if found is None or int(found[1]) not in VERSIONS:
         raise BadInput(
-            f"{quoted(version)} is not a version that Gas understands: those from v0.0.{VERSIONS[0]} to "
+            f"{quoted(version)} is not a version that Gas supports: those from v0.0.{VERSIONS[0]} to "
             f"v0.0.{VERSIONS[-1]} are; leave it out to use the newest that slurmrestd offers"
         )
     return int(found[1])

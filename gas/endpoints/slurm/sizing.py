@@ -208,7 +208,7 @@ def _text(gpus: tuple[Gres, ...], count: int) -> str:
     if whole == count:
         counts = [one.count for one in gpus]
     else:
-        problem = f"{count} GPUs are not of the types {', '.join(one.type or 'any' for one in gpus)} in proportion"
+        problem = f"{count} GPUs cannot be split over the types {', '.join(one.type or 'any' for one in gpus)} in proportion"
         counts = [_even(one.count * count, whole, problem) for one in gpus]
     return ",".join(f"{one.type}:{n}" if one.type else str(n) for one, n in zip(gpus, counts, strict=True))
 

@@ -9,7 +9,7 @@ from gas.slurm.cluster import Gres, Node, Partition
 
 __all__ = ["HIDDEN_NODES", "HIDDEN_PARTITIONS", "nodes_of", "partitions_of", "shown_or_stand_ins"]
 
-HIDDEN_NODES = "nodes are hidden here (PrivateData): those of a partition are assumed to be alike and up"
+HIDDEN_NODES = "nodes are hidden here (PrivateData): those of a partition are assumed to be identical and up"
 HIDDEN_PARTITIONS = "partitions are hidden here (PrivateData): their limits, priorities and allowed users are not known"
 """Cautions about stand-ins, for users."""
 

@@ -41,5 +41,5 @@ def test_names_with_odd_characters_become_names_of_tables(cluster):
 
 def test_a_slurm_that_takes_no_jobs_has_no_configuration(cluster):
     closed = replace(cluster, partitions=tuple(replace(one, state="DOWN") for one in cluster.partitions))
-    with pytest.raises(Infeasible, match="none of its 2 partitions takes jobs"):
+    with pytest.raises(Infeasible, match="none of its 2 partitions accepts jobs"):
         configuration_of(closed, {})

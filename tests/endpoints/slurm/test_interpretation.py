@@ -368,7 +368,7 @@ def test_a_partition_is_the_default_one_the_only_one_or_named(cluster):
 def test_a_partition_that_starts_nothing_is_refused():
     with pytest.raises(Infeasible, match='made, partition "p" is DRAIN'):
         interpret(machine(partitions=(Partition("p", ("n0",), state="DRAIN"),)))
-    with pytest.raises(Infeasible, match="no node on which a job starts"):
+    with pytest.raises(Infeasible, match="no usable node"):
         interpret(replace(machine(), nodes=(Node("n0", 4, why_not=("DOWN",)),)))
 
 
@@ -377,7 +377,7 @@ def test_where_no_job_starts_on_any_node_their_states_are_named():
         nodes = tuple(replace(one, why_not=why) for one, why in zip(machine(nodes=3).nodes, states, strict=True))
         with pytest.raises(Infeasible) as raised:
             interpret(replace(machine(nodes=3), nodes=nodes), None, "cpus")
-        return str(raised.value).partition("no node on which a job starts: ")[2]
+        return str(raised.value).partition("no usable node: ")[2]
 
     assert refused(("DOWN",), ("DRAIN", "NOT_RESPONDING"), ("DOWN",)) == "2 down, 1 drain and not responding"
     passes = "3 powering down; nodes that power down can soon be used again"
@@ -446,7 +446,7 @@ def test_remarks_say_what_one_must_know():
         "1 job is left out: held",
     )
     assert found.placed == 2
-    assert interpret(machine(**known)).remarks == ("Slurm does not show when it planned",)
+    assert interpret(machine(**known)).remarks == ("Slurm does not show when it last planned",)
 
 
 def test_and_what_is_not_known_of_ones_own_place_and_limits():
@@ -494,9 +494,9 @@ def test_a_qos_that_reserves_nothing_is_told():
         ({"jobs": (running(1, "n0", end=NOW + 60, unclear=("licences a|b",)),)}, None),
         (
             {"nodes": with_gres("gpu"), "settings": Settings(selection_parameters=frozenset({"ENFORCE_BINDING_GRES"}))},
-            "GPUs are given only with cores near them",
+            "jobs get GPUs only with cores near them",
         ),
-        ({"nodes": with_gres("gpu", "shard")}, "^shard of GPUs are counted apart"),
+        ({"nodes": with_gres("gpu", "shard")}, "^shard and whole GPUs are counted separately"),
         ({"nodes": with_gres("gpu")}, None),
         ({"nodes": with_gres("gpu", sockets=2)}, "nodes whose free cores are near free GPUs"),
         ({"nodes": with_gres("fpga", sockets=2)}, None),

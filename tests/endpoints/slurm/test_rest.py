@@ -413,7 +413,7 @@ def test_keys_of_others_are_left_to_them():
         ({"url": "ftp://x"}, "url: 'ftp://x': is not the address of a service"),
         ({"url": "unix:run"}, 'url: "unix:run": is not a socket; write it like unix:/run/slurmrestd.socket'),
         ({"url": "unix:/" + "x" * 107}, "url: .*107 bytes at most"),
-        ({"version": "38"}, 'version: "38" is not a version that Gas understands'),
+        ({"version": "38"}, 'version: "38" is not a version that Gas supports'),
         ({"token_command": "scontrol token"}, "token_command: must be a list of words"),
         ({"token_command": ["a"], "token_file": "/b"}, "token_command: and token_file cannot be used together"),
         ({"token_file": "/nonexistent"}, "token_file: /nonexistent: cannot be read: No such file"),

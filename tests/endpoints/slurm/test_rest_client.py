@@ -36,7 +36,7 @@ def test_no_version_that_is_understood(server):
 
 @pytest.mark.parametrize("version", ["v0.0.35", "40", "v0.0.x", "v1.0.38", "v0.0.38\n"])
 def test_a_version_that_gas_does_not_understand(server, version):
-    assert "is not a version that Gas understands: those from v0.0.36" in str(
+    assert "is not a version that Gas supports: those from v0.0.36" in str(
         error_of(lambda: transport(server, version=version))
     )
 
