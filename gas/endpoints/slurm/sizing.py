@@ -208,7 +208,8 @@ def _text(gpus: tuple[Gres, ...], count: int) -> str:
     if whole == count:
         counts = [one.count for one in gpus]
     else:
-        problem = f"{count} GPUs cannot be split over the types {', '.join(one.type or 'any' for one in gpus)} in proportion"
+        types = ", ".join(one.type or "any" for one in gpus)
+        problem = f"{count} GPUs cannot be split over the types {types} in proportion"
         counts = [_even(one.count * count, whole, problem) for one in gpus]
     return ",".join(f"{one.type}:{n}" if one.type else str(n) for one, n in zip(gpus, counts, strict=True))
 
