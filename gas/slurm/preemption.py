@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from gas.slurm.cluster import Cluster, Job, Partition
 
-__all__ = ["Preempts", "exempt", "in_the_way", "preempting"]
+__all__ = ["Preempts", "exempt", "in_the_way", "kind_of", "preempting"]
 
 Preempts = Callable[[Job, Partition, Job], bool]
 """Whether a waiting job in a partition may preempt a running one."""
@@ -32,9 +32,30 @@ def preempting(cluster: Cluster) -> Preempts | None:
 
     def by_qos(waiting: Job, partition: Partition, running: Job) -> bool:
         own = known.get(waiting.qos)
-        return own is not None and running.qos in own.preempts and not exempt(cluster, running)
+        if own is None or exempt(cluster, running):
+            return False
+        if running.qos == waiting.qos and _within(cluster, waiting.qos):
+            return waiting.priority > running.priority
+        return running.qos in own.preempts
 
     return {"partition_prio": by_tier, "qos": by_qos}.get(settings.preempt_type or "")
+
+
+def kind_of(cluster: Cluster, job: Job, partition: str) -> tuple[str, str, int]:
+    """Return what decides whom a job may preempt, or by whom it may be: also its priority, if that counts."""
+    return partition, job.qos, job.priority if _within(cluster, job.qos) else 0
+
+
+def _within(cluster: Cluster, qos: str) -> bool:
+    """Return whether jobs of a QOS preempt those of the same QOS that have a lower priority (PreemptMode=WITHIN).
+
+    Seen on 22.05, 24.11 and 26.05 with the mode of the cluster.
+    """
+    settings = cluster.settings
+    if settings is None or settings.preempt_type != "qos":
+        return False
+    own = None if cluster.accounting is None else cluster.accounting.qos.get(qos)
+    return "WITHIN" in settings.preempt_mode or (own is not None and "WITHIN" in own.preempt_mode.split(","))
 
 
 def exempt(cluster: Cluster, running: Job) -> bool:
@@ -42,7 +63,7 @@ def exempt(cluster: Cluster, running: Job) -> bool:
 
     The QOS of its partition comes before its own, or after it with the flag OverPartQOS.
     """
-    if running.start is None:
+    if running.pending or running.start is None:  # in the order of the queue, jobs are compared that wait
         return False
     known = {} if cluster.accounting is None else cluster.accounting.qos
     of_partition = [one.qos for one in cluster.partitions if one.name in running.partitions[:1]]

@@ -14,6 +14,7 @@ from gas.slurm.cluster import Cluster
 from gas.slurm.order import Blocked, Record, limit_of, running_tasks
 from gas.slurm.owners import ANYBODY, any_guarded
 from gas.slurm.parameters import number_in
+from gas.slurm.preemption import kind_of
 from gas.slurm.reasons import with_nodes
 from gas.slurm.rows import Records
 
@@ -100,7 +101,7 @@ def records_of(
         of("account", of_account), np.where(is_array, arrays, -1), of("array partition", in_partition),
         np.where(is_part, leaders, -1), tasks, room, limit, since, nodes, np.stack([first, options], axis=1), required,
         np.full(count, -1, np.int64), plan, start, reserved,
-        of("kind", ((record.partition.name, record.job.qos) for record in records)),
+        of("kind", (kind_of(cluster, record.job, record.partition.name) for record in records)),
         _sharing(build, records), licences, need, gres,
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from gas.slurm.cluster import Cluster, Job, Reservation
 from gas.slurm.machine import Machine, Use
 from gas.slurm.order import HOLDING, Record, end_of
 from gas.slurm.parameters import KILL_WAIT, parameters_of
-from gas.slurm.preemption import Preempts, exempt
+from gas.slurm.preemption import Preempts, exempt, kind_of
 from gas.slurm.records import records_of
 from gas.slurm.reservations import anywhere, over, unseen_reserved
 from gas.slurm.rows import Closures, Parameters, Records
@@ -188,8 +188,9 @@ def _preempting(
     build: Builder, records: list[Record], running: Running, jobs: Sequence[Job], preempts: Preempts | None
 ) -> NDArray[np.bool_]:
     """Return which kind of waiting job may preempt which kind of running job; writes the kinds of running jobs."""
-    waiting = [(record.partition.name, record.job.qos) for record in records]
-    there = [((job.partitions or ("",))[0], job.qos, exempt(build.cluster, job)) for job in jobs]
+    cluster = build.cluster
+    waiting = [kind_of(cluster, record.job, record.partition.name) for record in records]
+    there = [(*kind_of(cluster, job, (job.partitions or ("",))[0]), exempt(cluster, job)) for job in jobs]
     running.kind[: len(jobs)] = numbers_of(there)
     kinds = list(dict.fromkeys(there))
     asking = dict(zip(waiting, records, strict=True))

@@ -47,6 +47,11 @@ def test_a_job_whose_qos_may_preempt_others_comes_before_those():
     made = cluster(*jobs, nodes=1, partitions=(P, Q), accounting=known, settings=settings)
     found = [one.job.id for one in queue(made, [job(qos="urgent"), job(qos="normal")])]
     assert found[-1] == 0
+    planned = replace(made, jobs=tuple(replace(one, start=NOW + 60) for one in jobs))
+    exempting = replace(
+        planned, settings=replace(settings, preempt_exempt=600)
+    )  # which says nothing of those that wait
+    assert [one.job.id for one in queue(exempting)] == [one.job.id for one in queue(made)]
     assert found.index(2) < found.index(0) < found.index(1) < found.index(3)
     off = replace(made, settings=Settings(preempt_type="qos", preempt_mode=frozenset({"OFF"})))
     assert [one.job.id for one in queue(off)] == [4, 1, 2, 3]

@@ -77,3 +77,20 @@ def test_a_plan_takes_the_place_of_those_only_that_are_not_exempt():
     )
     assert planned(made, job(0, 4, partitions=("high",))) == (0, [0])
     assert planned(made, job(0, 8, partitions=("high",))) == (9000, [0, 1])
+
+
+@pytest.mark.parametrize("way", ["cluster", "qos"])
+def test_within_a_qos_those_of_higher_priority_may(way):
+    """Seen on 22.05, 24.11 and 26.05."""
+    modes = {"cluster": ("REQUEUE", "WITHIN"), "qos": ("REQUEUE",)}[way]
+    own = Qos("normal", preempt_mode="WITHIN,REQUEUE" if way == "qos" else "")
+    low, high = (
+        running(at + 1, f"n{at}", end=9000, qos="normal", priority=priority) for at, priority in enumerate((50, 70))
+    )
+    made = replace(
+        cluster(low, high), accounting=Accounting("me", qos={"normal": own}),
+        settings=Settings(preempt_type="qos", preempt_mode=frozenset(modes)),
+    )  # fmt: skip
+    assert planned(made, job(0, 4, qos="normal", priority=60)) == (0, [0])
+    assert planned(made, job(0, 8, qos="normal", priority=60)) == (9000, [0, 1])
+    assert planned(made, job(0, 8, qos="normal", priority=80)) == (0, [0, 1])

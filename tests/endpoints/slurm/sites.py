@@ -1098,18 +1098,22 @@ class Constraints(Aspect):
 class OwnReservations(Aspect):
     """Reservations that the asker may use, of nodes, cores or licences, which attract jobs or are flexible."""
 
+    WAYS = ("", "MAGNETIC", "FLEX", "IGNORE_JOBS,FLEX", "MAGNETIC,FLEX", "ANY_NODES", "cores")
+
     def configure(self, site, chance):
+        self.way = chance.choice(self.WAYS)
         site.accounting = True
         site.enforced |= {"associations", "qos"}
         site.lines["Licenses"] = "matlab:4"
 
     def prepare(self, slurm, chance):
-        self.flags = chance.choice(("", "", "MAGNETIC", "FLEX", "IGNORE_JOBS,FLEX", "MAGNETIC,FLEX", "ANY_NODES"))
         first = chance.randint(1, 6)
-        flags = [f"Flags={self.flags}"] if self.flags else []
+        flags = [f"Flags={self.way}"] if self.way not in ("", "cores") else []
         what = chance.choice((f"Nodes=n[{first:02}-{first + chance.randint(1, 5):02}]", "NodeCnt=4", "NodeCnt=3"))
-        if "ANY_NODES" in self.flags:
+        if self.way == "ANY_NODES":
             what = "Licenses=matlab:2"
+        elif self.way == "cores":
+            what = "CoreCnt=8"
         begin = chance.choice(("now", "now+20minutes", "now+90minutes"))
         slurm.run(
             "scontrol", "create", "reservation", "ReservationName=own", f"Users={ASKER},{OTHERS[0]}", what, *flags,
@@ -1134,9 +1138,7 @@ class Times(Aspect):
     """Limits that may be shortened, deadlines, jobs that begin later, jobs without a limit, and partitions without."""
 
     def configure(self, site, chance):
-        site.main |= chance.choice(
-            ({}, {"DefaultTime": "NONE"}, {"MaxTime": "UNLIMITED"}, {"MaxTime": "UNLIMITED", "DefaultTime": "NONE"})
-        )
+        site.main |= chance.choice(({}, {"DefaultTime": "10"}, {"MaxTime": "UNLIMITED"}))
         site.lines |= chance.choice(({}, {"OverTimeLimit": "20"}, {"OverTimeLimit": "UNLIMITED"}))
 
     def job(self, job, chance, past):
