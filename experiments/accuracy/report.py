@@ -73,7 +73,7 @@ def accuracy_report(study: Results, origin: Origin) -> Report:
         items_section("supercomputers", "accuracy", {}),
         origin_section(study.logs, origin),
     ]
-    runs = fewer(options.runs, FULL_RUNS, "job", " a month")
+    runs = fewer(options.runs, FULL_RUNS, "job", " per month")
     others = "" if options.others else f"static requests only {OPPONENTS[own.opponent]}"
     banner = not_the_full([*study.missing, *study.left_out, runs, others])
     return Report("How accurate a performance model must be", _lead(study), tuple(sections), banner)

@@ -143,7 +143,7 @@ def _by_size(entries: Sequence[Entry], *, moldable: bool) -> Table:
             Shown("computations", lambda alike: f"{len(alike):,}"),
             Shown("median seconds", lambda alike: f"{np.median(_seconds(alike)):,.3f}"),
             Shown(
-                "microseconds a job", lambda alike: f"{1e6 * np.median(_seconds(alike)) / max(alike[0].jobs, 1):,.1f}"
+                "microseconds per job", lambda alike: f"{1e6 * np.median(_seconds(alike)) / max(alike[0].jobs, 1):,.1f}"
             ),
             Shown("peak (MiB)", _peak),
         ),

@@ -57,7 +57,7 @@ _STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
 def banner(study: Results) -> str:
     """Return what a restricted study leaves out; empty for the full one."""
     options = study.options
-    seeds, runs = fewer(options.seeds, FULL_SEEDS, "seed"), fewer(options.runs, FULL_RUNS, "run", " a month")
+    seeds, runs = fewer(options.seeds, FULL_SEEDS, "seed"), fewer(options.runs, FULL_RUNS, "run", " per month")
     terms = (
         f"settings differ from the paper's: {options.terms.name.removeprefix('as chosen: ')}"
         if options.terms != BASE

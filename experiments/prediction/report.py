@@ -41,9 +41,9 @@ def banner(study: Results) -> str:
     options = study.options
     last = "" if options.months is None else f"only the last {many(options.months, 'month')} of each log"
     less = (
-        fewer(options.jobs, FULL.jobs, "job", " predicted a month"),
+        fewer(options.jobs, FULL.jobs, "job", " predicted per month"),
         fewer(options.samples, FULL.samples, "sample"),
-        fewer(options.runs, FULL.runs, "run", " a month"),
+        fewer(options.runs, FULL.runs, "run", " per month"),
         fewer(options.choice_samples, FULL.choice_samples, "sample", " for each choice"),
         fewer(options.waits, FULL.waits, "wait", " a log"),
         f"only {options.only}" if options.only else "",

@@ -32,7 +32,7 @@ def setups_report(study: Results, origin: Origin) -> Report:
         origin_section(study.logs, origin),
     ]
     options = study.options
-    banner = not_the_full([*study.missing, *study.left_out, fewer(options.runs, 210, "run", " a month")])
+    banner = not_the_full([*study.missing, *study.left_out, fewer(options.runs, 210, "run", " per month")])
     return Report("The set-up of Tables 5.1 to 5.7", lead(study), tuple(sections), banner)
 
 

@@ -65,7 +65,7 @@ def walk_report(study: Results, origin: Origin) -> Report:
         Section("Other readings", (Text(_READINGS), _readings(study))),
         origin_section(study.logs, origin),
     )
-    less = fewer(study.options.runs, FULL_RUNS, "submission", " a month")
+    less = fewer(study.options.runs, FULL_RUNS, "submission", " per month")
     return Report("The paper's walk against the exact planner", lead, sections, not_the_full([less]))
 
 

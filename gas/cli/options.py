@@ -96,7 +96,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 KeyOption = Annotated[
     str | None,
     typer.Option(
-        "--key", metavar="KEY", help="Idempotency key: repeating the command with the same key never submits twice."
+        "--key", metavar="KEY", help="Idempotency key: repeating the command with the same key creates nothing twice."
     ),
 ]
 
