@@ -13,7 +13,7 @@ from gas.slurm.passes import MOST, Pass, Planned, Shares, copied, run_pass, span
 from gas.slurm.rows import Found, Parameters, Records, nodes_of, shares_of
 from gas.slurm.state import State
 
-__all__ = ["Beyond", "moves", "parameters_of_beyond", "plan_beyond"]
+__all__ = ["Beyond", "parameters_of_beyond", "plan_beyond", "starts_by_itself"]
 
 NODES_PLANNED = 5_000_000
 """Largest product of jobs planned here and nodes of the machine, so that the pass takes seconds."""
@@ -90,7 +90,7 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
         copies = int(rows.tasks[at]) - len(planned)
         if record.blocked is Blocked.RESERVATION and int(rows.job[at]) in have_plans:
             continue  # it has a plan outside the magnetic reservation, which has not begun
-        if copies > 0 and first.state[at] != states.SAME_JOB and moves(record):
+        if copies > 0 and first.state[at] != states.SAME_JOB and starts_by_itself(record):
             if record.blocked is Blocked.TASKS and record.job.tasks is not None:
                 copies = min(copies, record.job.tasks.at_once or copies)
             there = min(copies, budget)
@@ -190,7 +190,7 @@ def parameters_of_beyond(state: State) -> Parameters:
     )  # fmt: skip
 
 
-def moves(record: Record) -> bool:
+def starts_by_itself(record: Record) -> bool:
     """Return whether a record will start without intervention."""
     return record.blocked in (None, Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION)
 

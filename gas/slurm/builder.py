@@ -13,7 +13,7 @@ from gas.slurm.features import allowed
 from gas.slurm.machine import BOUNDLESS, OFF, Machine, Use
 from gas.slurm.needs import Needs, Resources
 from gas.slurm.order import end_of
-from gas.slurm.owners import guarded
+from gas.slurm.owners import is_single_user
 from gas.slurm.settings import Settings
 from gas.slurm.switches import tree_of
 from gas.slurm.versions import Rules
@@ -104,7 +104,7 @@ class Builder:
 
     def sharing(self, jobs: Sequence[tuple[Job, Partition | None]]) -> NDArray[np.int64]:
         """Return with whom each job shares nodes (`gas.slurm.owners`)."""
-        choosy = np.array([guarded(job, one) for job, one in jobs], np.bool_)
+        choosy = np.array([is_single_user(job, one) for job, one in jobs], np.bool_)
         return 2 * self.numbers("user", (job.user for job, _ in jobs)) + choosy
 
     def machine(self) -> Machine:

@@ -46,11 +46,11 @@ from gas.slurm.taking import (
 )  # fmt: skip
 from gas.slurm.versions import Rules
 
-__all__ = ["choose", "choose_light", "choose_with", "do_if_idle", "may_do"]
+__all__ = ["choose", "choose_to_start", "choose_with", "fits_if_idle", "may_suffice"]
 
 
 @lean_kernel
-def may_do(capacity: NDArray[np.int64], need: NDArray[np.int64], work: Work) -> bool:
+def may_suffice(capacity: NDArray[np.int64], need: NDArray[np.int64], work: Work) -> bool:
     """Return whether the nodes with the most CPUs have enough together; if not, no choice of nodes has."""
     most = need[MOST]
     if most >= len(capacity):
@@ -161,7 +161,7 @@ def choose_with(
 
 
 @lean_kernel
-def choose_light(
+def choose_to_start(
     capacity: NDArray[np.int64],
     need: NDArray[np.int64],
     gres: NDArray[np.int64],
@@ -193,7 +193,7 @@ def choose_light(
 
 
 @lean_kernel
-def do_if_idle(
+def fits_if_idle(
     there: NDArray[np.bool_],
     need: NDArray[np.int64],
     gres: NDArray[np.int64],

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel, shared
-from gas.slurm.choosing import choose_light, choose_with, do_if_idle
+from gas.slurm.choosing import choose_to_start, choose_with, fits_if_idle
 from gas.slurm.closures import lacks_licences, reserved
 from gas.slurm.cycle import begin, note
 from gas.slurm.fitting import HAS_REQUIRED, LEAST, WHOLE, capable
@@ -164,10 +164,10 @@ def run_pass(
                     for node in range(size):
                         if leaving[node] or (kept and room.until[node] > 0):
                             there[node] = False
-                    if not do_if_idle(there, need, gres, required, machine, use, idle, rules, work, given):
+                    if not fits_if_idle(there, need, gres, required, machine, use, idle, rules, work, given):
                         continue
                     capable(there, need, gres, machine, use, capacity)
-                    if choose_light(
+                    if choose_to_start(
                         capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given
                     ):  # fmt: skip
                         outcome = STARTED

@@ -20,7 +20,7 @@ from gas.slurm.factors import Factors
 from gas.slurm.order import HOLDING
 from gas.slurm.settings import Settings
 
-__all__ = ["Observed", "counted_down", "observed"]
+__all__ = ["Observed", "basic_priority", "observed"]
 
 MOST_JOBS = 200
 """Largest number of waiting jobs used for weights, from all parts of the queue."""
@@ -79,7 +79,7 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
     values = np.array([one.priority for one, _ in there], np.float64)
     alike = len(there) >= FEWEST and bool(np.all(values == values[0]))  # then they start in order of submission
     if values.min() > BASIC:
-        value = counted_down(cluster, job)
+        value = basic_priority(cluster, job)
         return Observed(value, comes_last=value is None, jobs=len(there))
     if alike:
         return Observed(int(values[0]), comes_last=True, jobs=len(there))
@@ -99,7 +99,7 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
     return Observed()
 
 
-def counted_down(cluster: Cluster, job: Job) -> int | None:
+def basic_priority(cluster: Cluster, job: Job) -> int | None:
     """Return the basic priority of a new job; None if it comes last in the queue.
 
     Each job's is one less than its predecessor's, and less its own nice value, so new jobs overtake niced ones

@@ -13,7 +13,7 @@ from enum import Enum
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.dependencies import dependencies_of, fulfilled_from
 from gas.slurm.preemption import Preempts, preempting
-from gas.slurm.reservations import holds, short_of_cores, ways_of
+from gas.slurm.reservations import may_start_in, short_of_cores, with_magnetic
 from gas.slurm.verdict import FREE, WAITS, Verdict
 from gas.slurm.versions import Rules
 
@@ -148,9 +148,9 @@ def queue(
     for probe, job in waiting:
         there = [partitions[name] for name in job.partitions if name in partitions]
         planned = believe_plans and job.start is not None and bool(job.planned_nodes)
-        for partition, way in ((one, way) for one in there for way in ways_of(cluster, job, one.name)):
+        for partition, way in ((one, way) for one in there for way in with_magnetic(cluster, job, one.name)):
             end = cluster.now + limit_of(job, partition) if rules.magnetic_ends else cluster.now
-            begun = way is job or holds(cluster, way.reservation, cluster.now, end)
+            begun = way is job or may_start_in(cluster, way.reservation, cluster.now, end)
             trusted = planned and begun and not job.held
             blocked, why = (None, "") if trusted else blocked_by(cluster, way, partition, running)
             if not begun and blocked is None:
@@ -282,7 +282,7 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
     at_once = None if job.tasks is None else job.tasks.at_once
     if at_once and running.get(job.array or job.id, 0) >= at_once:
         return Blocked.TASKS, f"{at_once} at once"
-    if job.reservation and not holds(cluster, job.reservation, cluster.now):
+    if job.reservation and not may_start_in(cluster, job.reservation, cluster.now):
         return Blocked.RESERVATION, job.reservation
     if short := short_of_cores(cluster, job):
         return Blocked.CONSTRAINT, short

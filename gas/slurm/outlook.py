@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.slurm.beyond import Beyond, moves
+from gas.slurm.beyond import Beyond, starts_by_itself
 from gas.slurm.choosing import choose
 from gas.slurm.closures import in_the_way
 from gas.slurm.fitting import BY_SWITCHES, ORDER, capable, held_on
@@ -95,7 +95,7 @@ def _of_record(state: State, first: Plans, second: Beyond | None, at: int, recor
         planned = int(first.start[at])
         shares = shares_of(first, int(first.best[at]))
     expected = planned
-    if second is not None and (moves(record) or record.release is not None):
+    if second is not None and (starts_by_itself(record) or record.release is not None):
         late = planned is None or planned >= second.since.get(at, 1 << 60)
         late = late or (planned is not None and _closed(state, at, planned, nodes_of(first, int(first.best[at]))))
         if late and at in second.start:

@@ -16,18 +16,18 @@ from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.node_sets import BITS, Words
 from gas.slurm.will_run import Running
 
-__all__ = ["ANYBODY", "any_guarded", "guarded", "kept_until", "take_out"]
+__all__ = ["ANYBODY", "any_single_user", "exclude_kept", "is_single_user", "kept_until"]
 
 ANYBODY = -1
 """The value if all jobs share nodes; else twice the user's number, plus 1 for a job that shares only with its user."""
 
 
-def guarded(job: Job, partition: Partition | None) -> bool:
+def is_single_user(job: Job, partition: Partition | None) -> bool:
     """Return whether a job shares nodes only with jobs of its user."""
     return job.shared_with == "user" or (partition is not None and partition.shared_with == "user")
 
 
-def any_guarded(cluster: Cluster) -> bool:
+def any_single_user(cluster: Cluster) -> bool:
     """Return whether any job, or partition, shares nodes only between jobs of one user."""
     return any(one.shared_with == "user" for some in (cluster.partitions, cluster.jobs) for one in some)
 
@@ -55,7 +55,7 @@ def kept_until(sharing: int, now: int, running: Running, until: NDArray[np.int64
 
 
 @lean_kernel
-def take_out(until: NDArray[np.int64], start: int, nodes: Words) -> int:
+def exclude_kept(until: NDArray[np.int64], start: int, nodes: Words) -> int:
     """Remove nodes that are kept beyond a start; return when the first of them becomes free, -1 if there is none."""
     first = -1
     for node in range(len(until)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.factors import Factors, Part
-from gas.slurm.observed import counted_down, observed
+from gas.slurm.observed import basic_priority, observed
 from gas.slurm.settings import FACTORS
 
 __all__ = ["Part", "Priority", "own_priority"]
@@ -73,7 +73,7 @@ def own_priority(
     if settings is None:
         return _observed(cluster, job, partition, "how priorities are calculated (the configuration is not published)")
     if settings.priority_type == "basic":
-        value = None if job.id else counted_down(cluster, job)
+        value = None if job.id else basic_priority(cluster, job)
         return Priority(value, comes_last=value is None)
     if settings.priority_type != "multifactor":
         kind = settings.priority_type or "not published"

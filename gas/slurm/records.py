@@ -12,7 +12,7 @@ from gas.slurm import fitting
 from gas.slurm.builder import Builder
 from gas.slurm.cluster import Cluster
 from gas.slurm.order import Blocked, Record, limit_of, running_tasks
-from gas.slurm.owners import ANYBODY, any_guarded
+from gas.slurm.owners import ANYBODY, any_single_user
 from gas.slurm.parameters import number_in
 from gas.slurm.preemption import kind_of
 from gas.slurm.reasons import with_nodes
@@ -109,7 +109,7 @@ def records_of(
 def _sharing(build: Builder, records: list[Record]) -> NDArray[np.int64]:
     """Return with whom records share nodes; `ANYBODY` if that does not matter (`gas.slurm.owners`)."""
     found = build.sharing([(record.job, record.partition) for record in records])
-    return found if any_guarded(build.cluster) else np.where(found & 1, found, ANYBODY)
+    return found if any_single_user(build.cluster) else np.where(found & 1, found, ANYBODY)
 
 
 def _unreserved(cluster: Cluster, record: Record) -> bool:

@@ -14,15 +14,15 @@ from gas.printable import many
 from gas.slurm.cluster import Cluster, Job, Licence, Reservation
 
 __all__ = [
-    "NEVER_OVER", "anywhere", "attracts", "enough_licences_from", "holds", "is_open", "kept_licences", "over",
-    "short_of_cores", "unseen_reserved", "ways_of",
+    "NEVER_OVER", "anywhere", "attracts", "end_for_others", "enough_licences_from", "is_open", "kept_licences",
+    "may_start_in", "short_of_cores", "unseen_reserved", "with_magnetic",
 ]  # fmt: skip
 
 NEVER_OVER = 200_000_000_000
 """An epoch second in the far future."""
 
 
-def ways_of(cluster: Cluster, job: Job, partition: str) -> Iterator[Job]:
+def with_magnetic(cluster: Cluster, job: Job, partition: str) -> Iterator[Job]:
     """Yield a job, and the job in each magnetic reservation that is open to it in a partition."""
     yield job
     if not job.reservation and job.leader is None:
@@ -37,12 +37,12 @@ def anywhere(reservation: Reservation) -> bool:
     return reservation.flexible or "ANY_NODES" in reservation.flags
 
 
-def over(reservation: Reservation) -> int:
+def end_for_others(reservation: Reservation) -> int:
     """Return when the nodes of a reservation become free for all; `NEVER_OVER` for a floating one (TIME_FLOAT)."""
     return NEVER_OVER if reservation.floats else reservation.end
 
 
-def holds(cluster: Cluster, name: str, now: int, until: int = 0) -> bool:
+def may_start_in(cluster: Cluster, name: str, now: int, until: int = 0) -> bool:
     """Return whether jobs of a reservation may start now: it is active and lasts until `until`, or is flexible."""
     own = _named(cluster, name)
     return own is not None and now < own.end and (own.flexible or (own.start <= now and until <= own.end))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.choosing import choose_light, do_if_idle
+from gas.slurm.choosing import choose_to_start, fits_if_idle
 from gas.slurm.closures import reserved
 from gas.slurm.fitting import (
     CPUS,
@@ -31,7 +31,7 @@ from gas.slurm.fitting import (
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, of_given, put, unpacked
-from gas.slurm.owners import kept_until, take_out
+from gas.slurm.owners import exclude_kept, kept_until
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
 from gas.slurm.startable import reach_now, reach_until
 from gas.slurm.table import Table, overlaps, slot_at, span_of
@@ -215,9 +215,9 @@ def _seek(
             return IN_RESERVATION, -1, tested
         free_again = -1
         if kept and (rules.future or parameters.beyond):
-            free_again = take_out(room.until, start, nodes)
+            free_again = exclude_kept(room.until, start, nodes)
         elif kept:
-            take_out(room.until, 0, nodes)
+            exclude_kept(room.until, 0, nodes)
         if rules.window_ends and start > now + parameters.window:
             return WINDOW, -1, tested
         end = start + limit
@@ -302,7 +302,7 @@ def _seek(
                             cpus += share_of_it
                 if (able < need[LEAST] or cpus < need[CPUS]) and not (need[HAS_GRES] and len(machine.near) > 0):
                     continue  # in the other case, the test would fail, but change weights of nodes
-                if not do_if_idle(inside, need, gres, required, machine, idle, idle, rules, room.work, trial):
+                if not fits_if_idle(inside, need, gres, required, machine, idle, idle, rules, room.work, trial):
                     continue
                 if rules.future and start > now and not linear_select:
                     _let_end(start, need, gres, machine, use, running, rules.inclusive, room)
@@ -345,11 +345,11 @@ def _seek(
                     put(some, offered)
                     keep(some, sets[options[option]])
                     unpacked(some, inside)
-                    if do_if_idle(inside, need, gres, required, machine, use, idle, rules, room.work, trial):
+                    if fits_if_idle(inside, need, gres, required, machine, use, idle, rules, room.work, trial):
                         if linear_select:
                             for node in range(size):
                                 room.work.capacity[node] = present[node] if inside[node] else 0
-                            choose_light(
+                            choose_to_start(
                                 room.work.capacity, need, gres, required, machine, use, rules.first_node,
                                 rules.weakest, room.work, given,
                             )  # fmt: skip

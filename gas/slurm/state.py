@@ -15,7 +15,7 @@ from gas.slurm.order import HOLDING, Record, end_of
 from gas.slurm.parameters import KILL_WAIT, parameters_of
 from gas.slurm.preemption import Preempts, exempt, kind_of
 from gas.slurm.records import records_of
-from gas.slurm.reservations import anywhere, over, unseen_reserved
+from gas.slurm.reservations import anywhere, end_for_others, unseen_reserved
 from gas.slurm.rows import Closures, Parameters, Records
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
@@ -174,7 +174,7 @@ def _closures(build: Builder, records: list[Record], rows: Records, reservations
     kept = np.array([one.licences.get(name, 0) for one in reservations for name in names], np.int64)
     return Closures(
         np.array([one.start for one in reservations], np.int64),
-        np.array([over(one) for one in reservations], np.int64),
+        np.array([end_for_others(one) for one in reservations], np.int64),
         np.array([build.sets.add(one) for one in closed], np.int64),
         whole,
         kept.reshape(len(reservations), len(names)),

@@ -12,7 +12,7 @@ from gas.slurm.observed_depth import observed_depth
 from gas.slurm.settings import Settings
 from gas.slurm.supposed_depth import explained, supposed_depth
 
-__all__ = ["with_what_shows"]
+__all__ = ["with_inferred_settings"]
 
 _DEPTHS = {
     "bf_max_job_test": "Slurm seems to plan only {count:,} jobs in a cycle",
@@ -21,7 +21,7 @@ _DEPTHS = {
 }  # fmt: skip
 
 
-def with_what_shows(cluster: Cluster, tested: int | None = None) -> Cluster:
+def with_inferred_settings(cluster: Cluster, tested: int | None = None) -> Cluster:
     """Return a cluster without settings, completed by the inferred ones, with cautions about this.
 
     Parameters

@@ -13,7 +13,7 @@ from gas.slurm.ageing import Ageing
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.dependencies import dependencies_of, fulfilled
 from gas.slurm.order import LAST, Blocked, Record, blocked_by, running_tasks
-from gas.slurm.reservations import holds, ways_of
+from gas.slurm.reservations import may_start_in, with_magnetic
 from gas.slurm.restraints import Restraints
 
 __all__ = ["Waiting"]
@@ -85,7 +85,7 @@ class Waiting:
         for place, job in enumerate(self.jobs):
             probe = place - len(there) if self.ghosts[place] else None
             for name in job.partitions:
-                for way in ways_of(cluster, job, name) if name in named else ():
+                for way in with_magnetic(cluster, job, name) if name in named else ():
                     record = Record(way, cluster.partitions[named[name]], probe=probe)
                     blocked, _ = blocked_by(
                         cluster, replace(job, dependency="", eligible=None, priority=1, reservation=""),
@@ -253,7 +253,7 @@ class Waiting:
         new &= self.eligible == 0
         self.eligible[new] = np.where(self.begins[new] > 0, self.begins[new], now)
         for at, name in enumerate(self.attracted):
-            wait[at] = wait[at] and (not name or holds(self.cluster, name, now))
+            wait[at] = wait[at] and (not name or may_start_in(self.cluster, name, now))
         index = np.flatnonzero(wait & ~self.dropped)
         index = index[self.rooms(index) > 0]
         keys = self.keys[index]
@@ -275,7 +275,7 @@ class Waiting:
         found, any_of = self.depends[place]
         if found and not fulfilled(found, any_of, now, self._times, self._alone(place), self._failed):
             return False
-        return not job.reservation or holds(self.cluster, job.reservation, now)
+        return not job.reservation or may_start_in(self.cluster, job.reservation, now)
 
     def _times(self, job: int, task: int | None) -> tuple[int | None, int | None]:
         """Return the start and end of a job or task."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.choosing import choose_with, may_do
+from gas.slurm.choosing import choose_with, may_suffice
 from gas.slurm.fitting import CPUS, LEAST, LINEAR, ORDER, cpus_on, leave_weights
 from gas.slurm.machine import Machine, Use
 from gas.slurm.taking import Work
@@ -171,7 +171,7 @@ def will_run(
         (trying_now or not (only_now or preempts))
         and nodes >= need[LEAST]
         and cpus >= need[CPUS]
-        and may_do(capacity, need, work)
+        and may_suffice(capacity, need, work)
         and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
     ):
         leave_weights(capacity, need, gres, machine, use)
@@ -197,7 +197,7 @@ def will_run(
             (count > 0 or not trying_now)
             and nodes >= need[LEAST]
             and cpus >= need[CPUS]
-            and may_do(capacity, need, work)
+            and may_suffice(capacity, need, work)
             and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
         ):
             found = now
@@ -240,7 +240,7 @@ def will_run(
         if (
             nodes >= need[LEAST]
             and cpus >= need[CPUS]
-            and may_do(capacity, need, work)
+            and may_suffice(capacity, need, work)
             and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
         ):
             found = running.end[last]

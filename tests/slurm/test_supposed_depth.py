@@ -8,7 +8,7 @@ from made_clusters import cluster, job, running
 from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
 from gas.slurm.forecast import forecast
 from gas.slurm.supposed_depth import supposed_depth
-from gas.slurm.unpublished import with_what_shows
+from gas.slurm.unpublished import with_inferred_settings
 
 
 def published(made, **parameters):
@@ -60,5 +60,5 @@ def test_preemption_by_tier_shows_in_plans_that_a_cycle_makes_only_with_it():
     waiting = replace(waiting, planned=waiting.now)
     with_it = replace(waiting, jobs=(waiting.jobs[0], replace(first, start=waiting.now + 1)))
     without = replace(waiting, jobs=(waiting.jobs[0], replace(first, start=waiting.now + 600)))
-    assert with_what_shows(with_it).settings.preempt_type == "partition_prio"
-    assert with_what_shows(without).settings is None
+    assert with_inferred_settings(with_it).settings.preempt_type == "partition_prio"
+    assert with_inferred_settings(without).settings is None

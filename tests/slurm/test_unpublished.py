@@ -8,7 +8,7 @@ from slurm_standing import MAIN, NOW, a_cluster, an_accounting
 from gas.slurm.accounting import Qos
 from gas.slurm.cluster import Job, Tasks
 from gas.slurm.observed_depth import observed_depth
-from gas.slurm.unpublished import with_what_shows
+from gas.slurm.unpublished import with_inferred_settings
 
 OTHER = replace(MAIN, name="other")
 
@@ -73,21 +73,21 @@ def test_plans_without_any_order_show_nothing():
 
 
 def test_it_is_planned_with_and_said():
-    found = with_what_shows(unpublished(*queue([1, 1, 1, 0, 0])))
+    found = with_inferred_settings(unpublished(*queue([1, 1, 1, 0, 0])))
     assert (found.scheduling.depth, found.scheduling.parameters) == (
         3,
         {"bf_max_job_test": "3", "bf_node_space_size": "0"},
     )
     assert found.cautions == ("Slurm seems to plan only 3 jobs in a cycle, judging by which waiting jobs have a plan",)
     known = replace(found, scheduling=replace(found.scheduling, parameters={"bf_max_job_test": "7"}))
-    assert with_what_shows(known).scheduling == known.scheduling
+    assert with_inferred_settings(known).scheduling == known.scheduling
 
 
 TIERS = (MAIN, replace(OTHER, tier=5))
 
 
 def preemption(*jobs, accounting=None, partitions=TIERS):
-    found = with_what_shows(unpublished(*jobs, partitions=partitions, accounting=accounting))
+    found = with_inferred_settings(unpublished(*jobs, partitions=partitions, accounting=accounting))
     return None if found.settings is None else found.settings.preempt_type, found.cautions
 
 
@@ -121,7 +121,7 @@ def test_a_partition_of_jobs_that_share_nodes_with_none_of_others_keeps_them_for
     for jobs, whose in (
         ([*own, waiting(4)], "user"), (own[:2], ""), ([*own, waiting(5, partitions=("other",))], ""),
     ):  # fmt: skip
-        assert [one.shared_with for one in with_what_shows(unpublished(*jobs)).partitions] == ["", whose]
+        assert [one.shared_with for one in with_inferred_settings(unpublished(*jobs)).partitions] == ["", whose]
 
 
 def test_with_several_tiers_it_is_said_that_it_is_not_known():

@@ -32,7 +32,7 @@ from gas.slurm.features import with_counts
 from gas.slurm.forecast import Forecast, forecast, trust
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Limits, Record, end_of
-from gas.slurm.reservations import anywhere, attracts, is_open, over
+from gas.slurm.reservations import anywhere, attracts, end_for_others, is_open
 from gas.slurm.table import span_of
 from gas.slurm.why import Why
 
@@ -355,7 +355,7 @@ def _reserved(
             continue
         for name in one.nodes:
             if name in places:
-                yield places[name], one.start, over(one), int(capacity[places[name]])
+                yield places[name], one.start, end_for_others(one), int(capacity[places[name]])
     if own is not None and not own.flexible:
         for index, units in enumerate(capacity.tolist()):
             yield index, cluster.now, own.start, units

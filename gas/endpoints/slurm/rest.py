@@ -41,7 +41,7 @@ from gas.endpoints.slurm.topology import TOPOLOGY, chosen_by_switches, read_swit
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.unpublished import with_what_shows
+from gas.slurm.unpublished import with_inferred_settings
 
 __all__ = ["RestTransport"]
 
@@ -169,8 +169,9 @@ class RestTransport(RestClient):
                 known_here = self._stated(answers, deadline) if "conf" in answers else stated
                 cluster = replace(cluster, switches=read_switches(known_here.topology))
         cluster = self._with_accounting(cluster, deadline)
-        known = "conf" in answers or stated.whole
-        return cluster if known else with_what_shows(cluster, self._understood(lambda: tests_of_last_cycle(answers)))
+        if "conf" in answers or stated.whole:
+            return cluster
+        return with_inferred_settings(cluster, self._understood(lambda: tests_of_last_cycle(answers)))
 
     def _stated(self, answers: Mapping[str, bytes], deadline: float) -> Stated:
         """Return unpublished settings: as stated by the user, else from scontrol on this machine."""
