@@ -36,3 +36,9 @@ def study_once(factory: pytest.TempPathFactory, study: str, logs: Path, *options
 
     made = made_once(factory, study, make)
     return made / "study", *((made / name).read_text(encoding="utf-8") for name in ("out", "err"))
+
+
+def items_in(report):
+    """Return the cells of each item in the list of a report's items, by name."""
+    lines = report[report.index("## Items of the paper") :].splitlines()
+    return {cells[0]: cells for line in lines if (cells := [cell.strip() for cell in line.split("|")[1:-1]])}

@@ -22,7 +22,7 @@ from experiments.accuracy.results import (
 )
 from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, table_of
-from experiments.framework.items import items_section
+from experiments.framework.items import Compared, items_section
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
@@ -36,6 +36,7 @@ from gas.report.blocks import Block, Picture, Report, Section, Table, Text, fewe
 
 __all__ = ["TABLES", "accuracy_report"]
 
+_ITEM = "Section 6.1: accuracy of the performance model"
 _JUDGED: tuple[Measure, ...] = ("mean", "geometric mean")
 _CHOOSING: tuple[Way, ...] = ("gas", "cautious")
 _WRONG: Mapping[Variant, str] = {"each size": "at each size independently", "scalability": "about the scalability"}
@@ -70,7 +71,7 @@ def accuracy_report(study: Results, origin: Origin) -> Report:
         _same_model(study),
         method_section("experiments.accuracy"),
         simulated_section(study.logs, EACH_MONTH[study.options.terms.begin]),
-        items_section("supercomputers", "accuracy", {}),
+        items_section("supercomputers", "accuracy", {_ITEM: Compared((), claims=tuple(claims(study)))}),
         origin_section(study.logs, origin),
     ]
     runs = fewer(options.runs, FULL_RUNS, "job", " per month")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, log
 from statistics import fmean
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,35 @@ from numpy.typing import NDArray
 from experiments.bushel.results import DRAWN, KINDS, MIXES, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import Claim
 from experiments.framework.ledger import Result
-from experiments.framework.verdicts import Part, above, below, decided_claim, left_out, of_shares, of_sums, scaled
+from experiments.framework.verdicts import (
+    Part,
+    above,
+    below,
+    decided,
+    decided_claim,
+    left_out,
+    of_shares,
+    of_sums,
+    scaled,
+)
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.substitution import Opponent
 from experiments.moldable.terms import Terms
 from experiments.published import PAPER_LOSES, bushel
 
-__all__ = ["Likeness", "beyond", "claims", "likeness", "share_lost"]
+__all__ = ["FIGURES", "ITEMS", "Likeness", "beyond", "claims", "gas_is_sooner", "likeness", "share_lost"]
+
+FIGURES: Final = "Fig. 5.9 to 5.11"
+
+_MIXED: Final = "Tables 5.9 to 5.11"
+
+_BY_MIX: Final = "Tables 5.15 to 5.17"
+
+ITEMS: Final[Mapping[str, Sequence[str]]] = {
+    _MIXED: tuple(f"Table 5.{number}" for number in (9, 10, 11)),
+    _BY_MIX: tuple(f"Table 5.{number}" for number in (15, 16, 17)),
+}
+"""Ranges of the paper's items on which a statement is, by their name."""
 
 Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
 """Sums over the jobs of each month, by name."""
@@ -34,19 +56,17 @@ def claims(study: Results, opponent: Opponent) -> list[Claim]:
     """Return the statements of the paper's section 5.3 with their verdicts for one kind of static request."""
     mixed = KINDS["thirds", opponent]
     both: list[Mix] = ["unrestricted", "restricted"]
-    return [
-        _ahead(study, "the mean turn-around time is shorter with Gas in the scenarios of Tables 5.9 to 5.11", [mixed]),
-        _ahead(
-            study,
-            "the mean turn-around time is shorter with Gas in the scenarios of Tables 5.15 to 5.17",
-            [KINDS[mix, opponent] for mix in both],
-        ),
-        _shrinks(study, opponent),
-        _free_gain_more(study, opponent),
-        _load_falls(study, mixed),
-        _loses_more(study, mixed),
-        _static_falls(study, opponent, both),
-    ]
+    sooner = "the mean turn-around time is shorter with Gas in the scenarios of"
+    found = (
+        (_MIXED, _ahead(study, f"{sooner} {_MIXED}", [mixed])),
+        (_BY_MIX, _ahead(study, f"{sooner} {_BY_MIX}", [KINDS[mix, opponent] for mix in both])),
+        (_MIXED, _shrinks(study, opponent)),
+        (_BY_MIX, _free_gain_more(study, opponent)),
+        ("Table 5.8", _load_falls(study, mixed)),
+        (FIGURES, _loses_more(study, mixed)),
+        (_BY_MIX, _static_falls(study, opponent, both)),
+    )
+    return [replace(claim, where=where) for where, claim in found]
 
 
 def beyond(study: Results) -> list[Claim]:
@@ -75,6 +95,15 @@ def _series(study: Results, kind: Kind) -> Iterator[tuple[str, list[Sums]]]:
         shares = [study.by_month(site.trace, kind, percent) for percent in study.percents(site.trace, kind)]
         for seed in shares[0] if shares else ():
             yield f"{site.trace} seed {seed}", [of[seed] for of in shares if seed in of]
+
+
+def gas_is_sooner(study: Results, trace: str, kind: Kind, percent: int) -> bool | None:
+    """Return whether the mean over all seeds is shorter with Gas than with static requests; None if not resolved."""
+    every = list(study.by_month(trace, kind, percent).values())
+    if not every:
+        return None
+    gas, static = (np.sum([of[f"moldable_{world}"] for of in every], axis=0) for world in ("gas", "static"))
+    return decided({"": of_sums(gas, static)}, below(1))
 
 
 def _change(one: NDArray[np.float64], other: NDArray[np.float64]) -> Part:

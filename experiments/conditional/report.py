@@ -9,6 +9,7 @@ from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.group_picture import draw_changes
 from experiments.framework.group_results import CHANGES, FEWEST, MONTH, Row, group_fields, spread
+from experiments.framework.items import Compared, items_section
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
@@ -18,6 +19,8 @@ from gas.report.blocks import Picture, Report, Section, not_the_full
 
 __all__ = ["TABLES", "conditional_report"]
 
+_ITEM = "Section 6.1: conditional backfilling"
+
 
 def conditional_report(study: Results, origin: Origin) -> Report:
     """Return the report; it is a pure function of the study and its origin."""
@@ -26,6 +29,7 @@ def conditional_report(study: Results, origin: Origin) -> Report:
         Section("Who waits, and how much longer", (_picture(study), table)),
         summary_section(claims(study), caption=BY_INTERVALS),
         method_section("experiments.conditional", fewest=FEWEST),
+        items_section("supercomputers", "conditional", {_ITEM: Compared((), claims=tuple(claims(study)))}, every=False),
         origin_section(study.logs, origin),
     )
     less = [*study.missing, *([] if study.options.others else ["larger shares were not simulated"])]

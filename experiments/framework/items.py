@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,7 +56,7 @@ class Compared:
         return [pair for pair in self.pairs if pair.ours is not None]
 
 
-def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> Section:
+def items_section(paper: str, study: str, compared: Mapping[str, Compared], *, every: bool = True) -> Section:
     """Return the list of a paper's items, with the closeness of our figures for the items of this study.
 
     Parameters
@@ -67,7 +67,17 @@ def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> S
         The name of the study of the report.
     compared
         Figures by the name of their item.
+    every
+        Whether items of other studies are listed too.
+
+    Raises
+    ------
+    ValueError
+        An item of this study is not in `compared`: its row would be empty.
     """
+    rows = [item for item in items() if item.paper == paper and (every or item.study == study)]
+    if lacking := [item.name for item in rows if item.study == study and item.name not in compared]:
+        raise ValueError(f"{', '.join(lacking)}: reproduced by {study}, so needs figures, statements or a cause")
 
     def cells(item: Item) -> str:
         found = compared.get(item.name)
@@ -95,7 +105,6 @@ def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> S
         title = item.section.rstrip(": ")
         return title if item.study == study else f"{_STUDIES}{item.study}"
 
-    rows: Iterable[Item] = [item for item in items() if item.paper == paper]
     table = table_of(
         rows,
         (
@@ -107,14 +116,20 @@ def items_section(paper: str, study: str, compared: Mapping[str, Compared]) -> S
             Shown("signs that agree, of those resolved", signs),
             Shown("statements that hold, of those resolved", statements, left=True),
             Shown(
-                "cause of differences",
+                "cause of differences, and how it was tested",
                 lambda item: compared[item.name].cause if item.name in compared else "",
                 left=True,
             ),
         ),
     )
+    whose = (
+        "All tables and figures of the paper, and its other questions; those of another study are compared in its "
+        "report."
+        if every
+        else "The questions of the paper that this study examines."
+    )
     text = (
-        "All tables and figures of the paper, and its other questions. Figures compared: how many of the printed "
-        "figures this report compares with its own. A sign is resolved if our difference's 98% interval excludes 0."
+        f"{whose} Figures compared: how many of the printed figures this report compares with its own. A sign is "
+        "resolved if our difference's 98% interval excludes 0."
     )
     return Section("Items of the paper", (Text(text), table))

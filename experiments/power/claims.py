@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,10 @@ from experiments.published import PAPER_LOSES
 from gas.intervals import jackknife_by_months, share_by_months
 from gas.printable import many
 
-__all__ = ["claims", "gain", "survivors"]
+__all__ = ["FIGURES", "claims", "gain", "lower_with_gas", "survivors"]
+
+FIGURES: Final = "Fig. 5.2 to 5.8"
+"""The item of the paper that its statements on improvement factors belong to."""
 
 
 def gain(outcomes: Outcomes) -> float:
@@ -52,14 +55,23 @@ def _where(logs: Sequence[str], groups: int) -> str:
 
 
 def _below(text: str, parts: list[tuple[str, Outcomes]], measure: Callable[[NDArray[np.int64]], Any]) -> Claim:
-    def part(of: Outcomes) -> Part:
-        def ratio(kept: NDArray[np.bool_]) -> float:
-            return float(measure(of.gas[kept])) / max(float(measure(of.static[kept])), 1e-9)
-
-        return lambda level: jackknife_by_months(ratio, of.months, level=level)
-
-    claim = decided_claim(text, {name: part(of) for name, of in parts}, below(1), digits=2, unit="")
+    found = {name: _ratio(of, measure) for name, of in parts}
+    claim = decided_claim(text, found, below(1), digits=2, unit="")
     return replace(claim, here=f"ratio: {claim.here}") if parts else claim
+
+
+def _ratio(of: Outcomes, measure: Callable[[NDArray[np.int64]], Any]) -> Part:
+    """Return a measure of turn-around times with Gas's requests, divided by that with static requests."""
+
+    def ratio(kept: NDArray[np.bool_]) -> float:
+        return float(measure(of.gas[kept])) / max(float(measure(of.static[kept])), 1e-9)
+
+    return lambda level: jackknife_by_months(ratio, of.months, level=level)
+
+
+def lower_with_gas(of: Outcomes, measure: Callable[[NDArray[np.int64]], Any]) -> bool | None:
+    """Return whether a measure of turn-around times is lower with Gas's requests; None if that is not resolved."""
+    return decided({"": _ratio(of, measure)}, below(1))
 
 
 def _free_gain_more(study: Results, terms: Terms) -> Claim:
@@ -82,7 +94,7 @@ def _free_gain_more(study: Results, terms: Terms) -> Claim:
 
     holds = decided({group: against(group) for group in gains if group != "any"}, above(0))
     here = ", ".join(f"{group} {value:.1f} times" for group, value in gains.items())
-    return Claim(text, holds, here, untested="not resolved")
+    return Claim(text, holds, here, FIGURES, untested="not resolved")
 
 
 def _loses(study: Results) -> Claim:
@@ -93,7 +105,7 @@ def _loses(study: Results) -> Claim:
     lost = share_by_months(found.loses, found.months)
     of_logs = [(site.trace, study.outcomes(trace=site.trace)) for site, _ in study.logs]
     each = ", ".join(f"{name} {share_by_months(of.loses, of.months).text(1)}%" for name, of in of_logs if len(of))
-    return Claim(text, None, f"{lost.text(1)}% ({each})", reported=True)  # the paper sets no tolerance
+    return Claim(text, None, f"{lost.text(1)}% ({each})", FIGURES, reported=True)  # the paper sets no tolerance
 
 
 def _perfect(study: Results) -> Claim:

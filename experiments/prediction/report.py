@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.claims import summary_section
+from experiments.framework.claims import Claim, summary_section
+from experiments.framework.items import Compared, items_section
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
@@ -30,6 +31,7 @@ from gas.report.blocks import Cell, Column, Picture, Report, Section, Table, Tex
 
 __all__ = ["TABLES", "banner", "prediction_report"]
 
+_ITEM = "Section 6.1: execution-time predictions"
 _SIMULATED = (
     "Starts are predicted in one simulation of a whole log; for the choice, each month is a simulation of its own."
 )
@@ -60,9 +62,15 @@ def prediction_report(study: Results, origin: Origin) -> Report:
         *(section(study) for section in starts),
         *choice_sections(study),
         *([simulated_section(study.logs, _SIMULATED)] if study.calibrations else []),
+        items_section("supercomputers", "prediction", {_ITEM: Compared((), claims=_chosen(study))}, every=False),
         origin_section(study.sites, origin),
     ]
     return Report("Predicted waits and starts: accuracy and benefit", _lead(study), tuple(sections), banner(study))
+
+
+def _chosen(study: Results) -> tuple[Claim, ...]:
+    """Return the claims on requests chosen by predictions."""
+    return tuple(claim for claim in claims(study) if "predictions" in claim.text)
 
 
 def _lead(study: Results) -> str:

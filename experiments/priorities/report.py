@@ -20,6 +20,7 @@ from experiments.framework.group_results import (
     group_runs,
     spread,
 )
+from experiments.framework.items import Compared, items_section
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
@@ -34,6 +35,8 @@ __all__ = ["PERCENTS", "TABLES", "Results", "Share", "claims", "month_runs", "pr
 
 PERCENTS: Final = (10, 25, 50)
 """Percentages of urgent jobs."""
+
+_ITEM: Final = "Section 6.1: priorities"
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ def priorities_report(study: Results, origin: Origin) -> Report:
         Section("Who gains, and who pays", (_picture(study), table)),
         summary_section(claims(study), caption=BY_INTERVALS),
         method_section("experiments.priorities", fewest=FEWEST),
+        items_section("supercomputers", "priorities", {_ITEM: Compared((), claims=tuple(claims(study)))}, every=False),
         origin_section(study.logs, origin),
     )
     less = [*study.missing, *([] if study.options.others else ["larger shares were not simulated"])]

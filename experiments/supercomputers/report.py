@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.framework.claims import summary_section
+from experiments.framework.items import Compared, items_section
 from experiments.framework.ledger import Result
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
@@ -118,9 +119,21 @@ def supercomputers_report(study: Results, origin: Origin) -> Report:
         _machines(study),
         *_settings(study),
         method_section("experiments.supercomputers", "Limits"),
+        items_section("supercomputers", "supercomputers", _compared(study), every=False),
         origin_section(study.logs, origin),
     )
     return Report("Several supercomputers: choosing, or submitting everywhere", _lead(study), sections, banner(study))
+
+
+def _compared(study: Results) -> dict[str, Compared]:
+    """Return the claims on each of the paper's questions."""
+    judged = claims(study)
+    together = tuple(claim for claim in judged if claim.text.startswith(SPREAD.name))
+    one = tuple(claim for claim in judged if claim not in together)
+    return {
+        "Section 6.1: several supercomputers": Compared((), claims=one),
+        "Section 6.1: coallocation": Compared((), claims=together),
+    }
 
 
 def _text(found: Interval | None) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from experiments.framework.claims import Claim, summary_section
 from experiments.framework.columns import Shown, table_of
+from experiments.framework.items import Compared, items_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
 from experiments.framework.verdicts import BY_INTERVALS, Part, above, decided_claim, of_jobs, of_sums, scaled
@@ -63,10 +64,16 @@ def walk_report(study: Results, origin: Origin) -> Report:
         Section("Promised finishes", (Text(_PROMISED), _table(study, "promised"))),
         Section("Simulated finishes", (Text(_REAL), _table(study, "real"))),
         Section("Other readings", (Text(_READINGS), _readings(study))),
+        items_section("supercomputers", "walk", {"Fig. 4.3": _fig_4_3(study)}, every=False),
         origin_section(study.logs, origin),
     )
     less = fewer(study.options.runs, FULL_RUNS, "submission", " per month")
     return Report("The paper's walk against the exact planner", lead, sections, not_the_full([less]))
+
+
+def _fig_4_3(study: Results) -> Compared:
+    cause = "no figures printed; every reading of the text was run (Other readings)"
+    return Compared((), cause, tuple(claims(study)))
 
 
 def _worse(other: int, worse: int) -> str:

@@ -7,6 +7,7 @@ cells            compares each of the paper's figures with ours, with reasons fo
 claims           the paper's claims, with verdicts
 pictures         pictures of the report
 tables           the results as tables
+example          the paper's example of backfilling with adjusted walltimes, simulated
 account          the section of the report that explains the difference between selective and regular adjustment
 accuracy_report  the section of the report that needs no simulation
 report           the report

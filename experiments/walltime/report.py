@@ -21,6 +21,7 @@ from experiments.walltime.account import account_section, points
 from experiments.walltime.accuracy_report import accuracy_sections
 from experiments.walltime.cells import OTHER_LOG, GainCell, TextCell, gain_cells, text_cells
 from experiments.walltime.claims import NAMES, advantages, claims
+from experiments.walltime.example import example_claims, example_section
 from experiments.walltime.pictures import draw_gains, draw_months
 from experiments.walltime.results import (
     ADJUSTMENTS,
@@ -110,6 +111,7 @@ def walltime_report(study: Results, origin: Origin) -> Report:
         _text(study),
         _logs(study),
         *accuracy_sections(study),
+        example_section(),
         _method(study),
         items_section("walltime", "walltime", _compared(study)),
         origin_section(sites, origin),
@@ -134,15 +136,19 @@ def _compared(study: Results) -> dict[str, Compared]:
     for log in study.logs:
         ours = {row["key"]: row["mean"] for row in (study.use(log) or {"spread": ()})["spread"]}
         pairs.setdefault("Table 2", []).extend(Pair(row.deviation, ours.get(row.key)) for row in walltime_spread())
-    judged = claims(study)
+    judged = [*claims(study), *example_claims()]
     found = {
         name: tuple(claim for claim in judged if re.match(rf"{re.escape(name)}\b", claim.text.replace("9 and 10", "9")))
         for item in items()
-        if item.paper == "walltime" and (name := item.name)
+        if item.study == "walltime" and (name := item.name)
     }
-    named = {*pairs, *(name for name, of in found.items() if of)}
     cause = f"{OTHER_LOG} (not tested: the paper's is not public)"
-    return {name: Compared(tuple(pairs.get(name, ())), cause, found[name]) for name in named}
+    causes = {
+        **dict.fromkeys(("Fig. 12", "Table 3"), "no figures printed; simulated with figures of ours"),
+        "Table 1": f"{cause}; no log with these properties is available, so its figures are only shown",
+    }
+    causes |= dict.fromkeys(("Fig. 5", "Fig. 7", "Fig. 10", "Fig. 13"), "no figures printed; another log (not tested)")
+    return {name: Compared(tuple(pairs.get(name, ())), causes.get(name, cause), of) for name, of in found.items()}
 
 
 _ITEMS = {

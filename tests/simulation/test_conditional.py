@@ -50,6 +50,16 @@ def test_a_hole_that_opens_too_soon_is_for_those_behind():
     assert late.start.tolist() == [0, 50, 20]
 
 
+def test_until_the_answer_nobody_else_gets_the_old_slot():
+    # When the first job ends at 10, the second is offered 40, and holds its slot from 50 to 60 until it answers. Only
+    # then is the third offered a start, 30 seconds ahead.
+    jobs = Case(2, ((0, 1, 50, 10), (1, 2, 10, 10), (3, 2, 100, 100))).jobs
+    notices = np.array([30, 30, 30])
+    assert simulate_conditional(jobs, notices, 10).start.tolist() == [0, 40, 50]
+    assert simulate_conditional(jobs, notices, 11).start.tolist() == [0, 40, 51]
+    assert simulate_conditional(jobs, notices, 20).start.tolist() == [0, 40, 60]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -2,6 +2,8 @@
 
 import csv
 
+from study_runs import items_in
+
 from experiments.bushel.results import KINDS
 
 
@@ -35,3 +37,13 @@ def test_the_tables_figures_are_those_of_the_results(reported):
     assert f"{float(row['gas_mean']):,.0f}" in line
     assert f"{float(row['static_mean']):,.0f}" in line
     assert int(row["moldable"]) == int(row["jobs"]) * 5 // 100
+
+
+def test_the_list_of_items_has_means_load_ratios_signs_and_statements(reported):
+    rows = items_in((reported[0] / "bushel.md").read_text())
+    assert rows["Table 5.11"][3] == "20 of 20"
+    assert rows["Table 5.17"][3].endswith("of 60")
+    assert rows["Table 5.8"][3].endswith("of 30")
+    assert rows["Fig. 5.9 to 5.11"][6]
+    assert rows["Section 6.1: Bushel of AppLeS"][6]
+    assert all(rows[f"Table 5.{n}"][7] for n in range(8, 18))

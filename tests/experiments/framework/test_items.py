@@ -45,10 +45,8 @@ def test_an_item_is_in_a_section_of_a_study_or_says_why_it_is_in_none(item):
 def test_the_list_counts_figures_within_a_tenth_signs_that_are_resolved_and_statements():
     pairs = (Pair(100, 105, True), Pair(100, 120, False), Pair(100, 99), Pair(100, None))
     statements = tuple(Claim("", holds, "", untested="not resolved") for holds in (True, True, False, None))
-    compared = {
-        "Table 1": Compared(pairs, "another log", statements),
-        "Fig. 6": Compared((), "", statements[3:]),
-    }
+    compared = {item.name: Compared(()) for item in items() if item.study == "backfilling"}
+    compared |= {"Table 1": Compared(pairs, "another log", statements), "Fig. 6": Compared((), "", statements[3:])}
     section = items_section("backfilling", "backfilling", compared)
     table = section.blocks[1]
     row = next(row for row in table.rows if row[0] == "Table 1")
@@ -57,3 +55,13 @@ def test_the_list_counts_figures_within_a_tenth_signs_that_are_resolved_and_stat
     assert figure[3:] == ("", "", "", "1 not resolved", "")
     other = next(row for row in table.rows if row[0] == "Table 2")
     assert other[2:] == ("gas experiment estimates", "", "", "", "", "")
+
+
+def test_an_item_of_the_study_cannot_be_left_out():
+    with pytest.raises(ValueError, match="Table 3, Fig. 9, Table 4: reproduced by estimates"):
+        items_section("backfilling", "estimates", {"Table 2": Compared(()), "Fig. 8": Compared(())})
+
+
+def test_items_of_other_studies_may_be_left_out():
+    section = items_section("supercomputers", "walk", {"Fig. 4.3": Compared((), "no figures printed")}, every=False)
+    assert [row[0] for row in section.blocks[1].rows] == ["Fig. 4.3"]

@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+from study_runs import items_in
 
 from experiments.moldable.terms import BASE, PERFECT, TERMS
 from gas.intervals import by_months
@@ -60,3 +61,18 @@ def test_on_a_true_log_with_true_estimates_nothing_is_lost(reported):
         rows = [row for row in csv.DictReader(file) if row["terms"] == PERFECT.name]
     assert len(rows) >= 30
     assert all(row["gas"] == row["best"] == row["promised"] for row in rows)
+
+
+def test_the_list_of_items_has_figures_signs_and_extremes(reported):
+    text = (reported[0] / "power.md").read_text()
+    rows = items_in(text)
+    assert len(rows["Table 5.1"][3].split()) == 3
+    assert rows["Table 5.4"][3] == "10 of 10"
+    assert all(rows[f"Table 5.{n}"][7] for n in range(1, 8))
+    assert rows["Fig. 5.2 to 5.8"][3] == "2 of 2"
+    assert "1 reported" in rows["Fig. 5.2 to 5.8"][6]
+    with (reported[0] / "power-outcomes.csv").open() as file:
+        of = [row for row in csv.DictReader(file) if row["terms"] == BASE.name]
+    factors = [int(row["static"]) / int(row["gas"]) for row in of]
+    near = sum(abs(ours / printed - 1) <= 0.1 for ours, printed in ((max(factors), 43794), (1 / min(factors), 17.6)))
+    assert rows["Fig. 5.2 to 5.8"][4] == str(near)

@@ -3,6 +3,8 @@
 import csv
 import re
 
+from study_runs import items_in
+
 from experiments.walltime.results import (
     QUEUES,
     TRACES,
@@ -63,10 +65,10 @@ def test_the_report_has_the_papers_tables_and_figures_and_whom_to_thank(reported
 
 
 def test_the_list_of_items_counts_printed_figures_of_each_log_and_statements(reported):
-    text = (reported[0] / "walltime.md").read_text()
-    lines = text[text.index("## Items of the paper") :].splitlines()
-    rows = {cells[0]: cells for line in lines if (cells := [cell.strip() for cell in line.split("|")[1:-1]])}
+    rows = items_in((reported[0] / "walltime.md").read_text())
     assert rows["Table 1"][2] == "The logs"
+    assert rows["Table 3"][6] == "3 of 3"
+    assert rows["Fig. 12"][6] == "1 of 1"
     assert rows["Table 2"][3] == "10 of 10"  # five rows, two logs
     assert rows["Fig. 14"][3] == "10 of 10"  # four gains and the best month
     assert re.fullmatch(r"\d of \d|1 not resolved|1 no verdict", rows["Fig. 9"][6])
