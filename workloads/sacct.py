@@ -309,7 +309,10 @@ class _Reader:
         submit = self._instant(cells["submit"], "Submit")
         if submit is None:
             raise bad_cell("no submission", repr(cells["submit"]))
-        ready = self._instant(cells.get("eligible", ""), "Eligible")
+        ready = self._instant(cells.get("eligible", ""), "Eligible", submit)
+        before = submit if ready is None else max(submit, ready)
+        if start < before:
+            start = self._instant(cells["start"], "Start", before) or start
         if ready is not None and submit < ready <= start:  # otherwise clocks were set
             self.later += ready - submit > _SKEW
             submit = ready
@@ -345,7 +348,7 @@ class _Reader:
     def _run_time(self, cells: Mapping[str, str], start: int) -> int | None:
         """Return the run time of a job; None if it still runs."""
         if "end" in cells:
-            end = self._instant(cells["end"], "End")
+            end = self._instant(cells["end"], "End", start)
             if end is None:
                 return None
             if end < start:
@@ -357,21 +360,30 @@ class _Reader:
         text = cells[self._header.ran]
         return whole_of(text, "Elapsed") if self._header.ran == "elapsedraw" else seconds_of(text, "Elapsed")
 
-    def _instant(self, text: str, what: str) -> int | None:
-        """Return epoch seconds; None for an event that has not happened."""
+    def _instant(self, text: str, what: str, after: int = 0) -> int | None:
+        """Return epoch seconds; None for an event that has not happened.
+
+        At the end of summer time, the same local time occurs twice; the second one is meant if the first one is before
+        the event that came before.
+        """
         if text.lower() in _NOT_YET:
             return None
         try:
-            seconds = int(text) if WHOLE.fullmatch(text) else self._seconds(text)
+            seconds = int(text) if WHOLE.fullmatch(text) else self._seconds(text, after)
         except (ValueError, OverflowError, OSError):
             raise bad_cell(f"{what} is not a time", repr(text[:40])) from None
         if seconds > LATEST:
             raise bad_cell(f"{what} is after 2106", repr(text[:40]))
         return seconds
 
-    def _seconds(self, text: str) -> int:
+    def _seconds(self, text: str, after: int) -> int:
         moment = datetime.fromisoformat(text)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=self._zone)).timestamp())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=self._zone)
+        first = int(moment.timestamp())
+        if first >= after:
+            return first
+        second = int(moment.replace(fold=1).timestamp())
+        return second if second >= after else first
 
 
 def _many(count: int, thing: str) -> str:

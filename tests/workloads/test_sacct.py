@@ -3,6 +3,7 @@
 import gzip
 from datetime import UTC, timedelta, timezone
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ from workloads.sacct_header import is_sacct
 
 HEADER = "JobID|User|Account|Timelimit|Elapsed|Submit|Start|End|AllocCPUS|NNodes|State"
 FIRST = "101|ann|physics|01:00:00|00:10:05|2024-05-01T08:00:00|2024-05-01T08:01:00|2024-05-01T08:11:05|16|2|COMPLETED"
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def read(*lines, header=HEADER, lenient=False, zone=UTC):
@@ -119,6 +123,19 @@ def test_instants_are_in_the_zone_that_is_given():
 def test_instants_may_be_epoch_seconds():
     log = one(Submit="1714550000", Start="1714550100", End="1714550705")
     assert (log.start_time, log.wait.tolist()) == (1714550000, [100])
+
+
+def test_at_the_end_of_summer_time_events_stay_in_their_order():
+    """The hour from 2:00 occurs twice: a wait of 20 minutes became one of -40, and the run a malformed line."""
+    columns = "JobID|User|Submit|Start|End|Timelimit|AllocCPUS"
+    night = "2026-10-25T"
+    waits = read(f"1|ann|{night}02:50:00|{night}02:10:00|{night}02:40:00|01:00:00|4", header=columns, zone=BERLIN).log()
+    assert (waits.wait.tolist(), waits.run_time.tolist()) == ([1200], [1800])
+    runs = read(f"1|ann|{night}02:10:00|{night}02:50:00|{night}02:20:00|01:00:00|4", header=columns, zone=BERLIN).log()
+    assert (runs.wait.tolist(), runs.run_time.tolist()) == ([2400], [1800])
+    held = "JobID|User|Submit|Eligible|Start|End|Timelimit|AllocCPUS"
+    line = f"1|ann|{night}01:00:00|{night}02:45:00|{night}02:05:00|{night}03:05:00|01:00:00|4"
+    assert read(line, header=held, zone=BERLIN).log().wait.tolist() == [1200]
 
 
 def test_the_zone_of_this_machine_is_the_default(monkeypatch):
