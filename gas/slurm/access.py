@@ -139,7 +139,7 @@ def _partition(case: Standing, groups: frozenset[str] | None) -> Iterator[Bindin
         outcome, reason = _enforced(strictly, "Node count specification invalid", "PartitionNodeLimit")
         yield Binding(outcome, reason, words, partition.least_nodes, most)
     elif strictly and not job.id and not lifted("PartitionMinNodes"):
-        # what it asks for counts, not what the partition makes of it: seen on 24.11 and 26.05, on 22.05 only with -N
+        # the requested number counts, before MinNodes raises it (seen on 24.11 and 26.05; on 22.05 only with -N)
         wanted = nodes_asked(job, replace(partition, least_nodes=0))
         if wanted < partition.least_nodes and (case.settings.release() > (22, 5) or wanted > 1 or most is not None):
             words = f"{named} requires at least {partition.least_nodes:,} nodes per job (MinNodes, EnforcePartLimits)"

@@ -56,7 +56,7 @@ __all__ = ["begin", "note", "run_cycle"]
 
 @lean_kernel
 def _give_types(share: int, node: int, machine: Machine, use: Use, running: Running) -> None:
-    """Give a job that requests GRES without a type those of the first types that are free on a node.
+    """Give a job that requests GRES without a type the first types that are free on a node.
 
     Seen on 22.05, 24.11 and 26.05: of two a100 and two h100, --gpus=1 gets an a100 as long as one is free.
     """

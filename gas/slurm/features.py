@@ -35,7 +35,7 @@ class Allowed:
 
 
 def with_counts(constraint: str) -> bool:
-    """Return whether a constraint asks for numbers of nodes with features (``[a*2&b*4]``)."""
+    """Return whether a constraint requests numbers of nodes with features (``[a*2&b*4]``)."""
     return _COUNT.search(constraint) is not None
 
 

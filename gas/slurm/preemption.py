@@ -42,14 +42,14 @@ def preempting(cluster: Cluster) -> Preempts | None:
 
 
 def kind_of(cluster: Cluster, job: Job, partition: str) -> tuple[str, str, int]:
-    """Return what decides whom a job may preempt, or by whom it may be: also its priority, if that counts."""
+    """Return what decides which jobs it may preempt, and which may preempt it: includes priority if that counts."""
     return partition, job.qos, job.priority if _within(cluster, job.qos) else 0
 
 
 def _within(cluster: Cluster, qos: str) -> bool:
-    """Return whether jobs of a QOS preempt those of the same QOS that have a lower priority (PreemptMode=WITHIN).
+    """Return whether jobs preempt lower-priority jobs of the same QOS (PreemptMode=WITHIN).
 
-    Seen on 22.05, 24.11 and 26.05 with the mode of the cluster.
+    Seen on 22.05, 24.11 and 26.05 with the cluster's PreemptMode.
     """
     settings = cluster.settings
     if settings is None or settings.preempt_type != "qos":
@@ -59,11 +59,11 @@ def _within(cluster: Cluster, qos: str) -> bool:
 
 
 def exempt(cluster: Cluster, running: Job) -> bool:
-    """Return whether a running job has not run long enough to be preempted (PreemptExemptTime; first that of QOS).
+    """Return whether a running job has not yet run long enough to be preempted (PreemptExemptTime).
 
-    The QOS of its partition comes before its own, or after it with the flag OverPartQOS.
+    The time of its partition's QOS comes first, then that of its own (reversed by OverPartQOS), then the cluster's.
     """
-    if running.pending or running.start is None:  # in the order of the queue, jobs are compared that wait
+    if running.pending or running.start is None:  # the order of the queue compares waiting jobs
         return False
     known = {} if cluster.accounting is None else cluster.accounting.qos
     of_partition = [one.qos for one in cluster.partitions if one.name in running.partitions[:1]]

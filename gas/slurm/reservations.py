@@ -33,7 +33,7 @@ def with_magnetic(cluster: Cluster, job: Job, partition: str) -> Iterator[Job]:
 
 
 def anywhere(reservation: Reservation) -> bool:
-    """Return whether jobs of a reservation may use other nodes; one of licences has no nodes (ANY_NODES)."""
+    """Return whether jobs of a reservation may use other nodes; a reservation of licences has none (ANY_NODES)."""
     return reservation.flexible or "ANY_NODES" in reservation.flags
 
 

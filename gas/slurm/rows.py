@@ -103,7 +103,7 @@ class Records(NamedTuple):
 class Closures(NamedTuple):
     """Reservations: their times, sets of nodes, the partitions that they close wholly, and their licences, by column.
 
-    Jobs of a flexible reservation are not confined to it, and those of one of any nodes (ANY_NODES, as of licences)
+    Jobs of a flexible reservation are not confined to it; those of an ANY_NODES reservation, such as one of licences,
     only to its time. `room` is the seconds that a job can run before a floating one, whenever it starts; -1 for others.
     """
 

@@ -230,7 +230,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     @property
     def waits_for(self) -> tuple[str, str] | None:
-        """Return the cluster and the dependency if jobs wait for others by their numbers, which it alone knows."""
+        """Return the cluster and the dependency if jobs wait for others by number: only this cluster knows these."""
         inside = () if self.script is None else self.script.directives
         given = [one.value or "" for one in (*inside, *self._options) if one.name == "dependency"]
         return (self.transport.address, given[-1]) if given and any(map(str.isdigit, given[-1])) else None

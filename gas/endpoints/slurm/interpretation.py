@@ -234,8 +234,8 @@ def interpret(
 def _own_counts(options: Options) -> Iterator[str]:
     if with_counts(options.features):
         yield (
-            f"how many nodes the constraint {quoted(options.features)} requests of each feature is ignored: the job "
-            "may start later than shown"
+            f"the numbers of nodes per feature in the constraint {quoted(options.features)} are ignored: the job may "
+            "start later than shown"
         )
 
 
