@@ -23,8 +23,8 @@ class Bounds:
     Attributes
     ----------
     group_...
-        Of all members together: resources and jobs at one time, submitted jobs, TRES minutes that running jobs may
-        still use, and TRES minutes and seconds of all past jobs.
+        Of all members together: resources and jobs at one time, submitted jobs, TRES minutes of running jobs until
+        their time limits, and TRES minutes and seconds of all past jobs.
     job_tres, node_tres, job_tres_minutes, longest
         Per job: resources, average resources per node, TRES minutes until its time limit, and seconds.
     least_tres
@@ -70,7 +70,7 @@ class Use:
     tres_minutes, wall
         TRES minutes, and seconds, of all past jobs, with decay.
     run_minutes
-        TRES minutes that running jobs may still use until their time limits.
+        TRES minutes of running jobs until their time limits.
     """
 
     jobs: int = 0

@@ -344,7 +344,7 @@ def _running_minutes(
     whose: str,
     tail: str = "",
 ) -> _Found:
-    """Check the minutes that running jobs may still use: GrpTRESRunMins, MaxTRESRunMinsPU, MaxTRESRunMinsPA."""
+    """Check the minutes of running jobs until their limits: GrpTRESRunMins, MaxTRESRunMinsPU, MaxTRESRunMinsPA."""
     found: _Found = []
     for name in _ordered(bounds):
         asked, given = _sized(case, name)

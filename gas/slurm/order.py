@@ -295,7 +295,7 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
 
 
 def _short_of_last(job: Job) -> bool:
-    """Return whether a job that gets extra CPUs for its memory has too few on its last node, which gets fewer tasks.
+    """Return whether a job with extra CPUs for its memory has too few for its last node, which gets as many tasks.
 
     Seen on 26.05, not on 24.11: with MaxMemPerCPU=400, -n 3 --ntasks-per-node=2 --mem-per-cpu=600 stays pending
     forever, with NumCPUs=6 and MinCPUsNode=2; -n 4, or -c 2 --mem-per-cpu=300, starts.
