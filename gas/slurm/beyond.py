@@ -88,8 +88,8 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
         if first.state[at] != states.STARTED:
             order += [(at, row, 1, now) for row in planned]
         copies = int(rows.tasks[at]) - len(planned)
-        if record.blocked is Blocked.RESERVATION and int(rows.job[at]) in have_plans:
-            continue  # it has a plan outside the magnetic reservation, which has not begun
+        if (record.blocked is Blocked.RESERVATION or record.attracted) and int(rows.job[at]) in have_plans:
+            continue  # it has a plan outside the magnetic reservation, which has not begun, or for which it holds none
         if copies > 0 and first.state[at] != states.SAME_JOB and starts_by_itself(record):
             if record.blocked is Blocked.TASKS and record.job.tasks is not None:
                 copies = min(copies, record.job.tasks.at_once or copies)

@@ -72,6 +72,8 @@ class Record:
         Epoch second at which the limit that blocks it may release it, or enough licences are free; None if unknown.
     probe
         Its index among the probes; None for a job in the queue.
+    attracted
+        Whether the reservation is a magnetic one that the job does not name.
     """
 
     job: Job
@@ -80,6 +82,7 @@ class Record:
     why: str = ""
     probe: int | None = None
     release: int | None = None
+    attracted: bool = False
 
 
 Limits = Callable[[Job, Partition], Verdict | None]
@@ -161,7 +164,7 @@ def queue(
             if blocked is Blocked.DEPENDENCY and probe is not None:
                 release = _after_others(cluster, job)
                 why = why if release is not None else f"{why}, and it is not known when that job ends"
-            records.append(Record(way, partition, blocked, why, probe, release))
+            records.append(Record(way, partition, blocked, why, probe, release, way is not job))
     preempts = preempting(cluster)
     by_qos = preempts is not None and cluster.settings is not None and cluster.settings.preempt_type == "qos"
     if preempts is not None and by_qos:

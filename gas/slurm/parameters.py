@@ -16,7 +16,7 @@ KILL_WAIT = 30  # slurm.conf(5), KillWait
 def number_in(parameters: Any, name: str, default: int, least: int = 0) -> int:
     """Return the number in a parameter; the default if it is not a number, or too small."""
     text = str(parameters.get(name, ""))
-    value = int(text) if text.isdecimal() and len(text) < 10 else default
+    value = int(text) if text.isdecimal() and len(text) <= 10 else default
     return value if value >= least else default
 
 

@@ -87,7 +87,7 @@ def records_of(
     arrays = of("array", (record.job.array for record in records))
     leaders = of("leader", (record.job.leader for record in records))
     in_partition = ((record.job.array, record.partition.name, record.job.reservation) for record in records)
-    of_account = ((record.job.user, record.job.account, record.partition.name) for record in records)
+    of_account = (_association(cluster, record) for record in records)
     is_array = np.array([record.job.tasks is not None or record.job.array is not None for record in records], np.bool_)
     is_part = np.array([record.job.leader is not None for record in records], np.bool_)
     return Records(
@@ -112,8 +112,24 @@ def _sharing(build: Builder, records: list[Record]) -> NDArray[np.int64]:
     return found if any_single_user(build.cluster) else np.where(found & 1, found, ANYBODY)
 
 
+def _association(cluster: Cluster, record: Record) -> tuple[str, str, str]:
+    """Return the user, the account and the partition of a job's association; most are for all partitions."""
+    known, user, account = cluster.accounting, record.job.user, record.job.account
+    if known is None:
+        return user, account, ""
+    if user in ("", known.user):
+        user, account = known.user, account or known.default_account
+    own = known.association(account, record.partition.name, user)
+    return user, account, "" if own is None else own.partition
+
+
 def _unreserved(cluster: Cluster, record: Record) -> bool:
-    """Return whether a job's QOS lets plans reserve nothing for it (sacctmgr(1), NoReserve)."""
+    """Return whether plans reserve nothing for a job: because of its QOS (NoReserve) or a magnetic reservation.
+
+    A magnetic reservation has this effect on 22.05, 24.11 and 26.05 (seen); bf_allow_magnetic_slot (24.11) ends it.
+    """
+    if record.attracted and "bf_allow_magnetic_slot" not in cluster.scheduling.parameters:
+        return True
     own = None if cluster.accounting is None else cluster.accounting.qos.get(record.job.qos)
     return own is not None and own.has("NoReserve")
 

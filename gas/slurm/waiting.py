@@ -86,7 +86,7 @@ class Waiting:
             probe = place - len(there) if self.ghosts[place] else None
             for name in job.partitions:
                 for way in with_magnetic(cluster, job, name) if name in named else ():
-                    record = Record(way, cluster.partitions[named[name]], probe=probe)
+                    record = Record(way, cluster.partitions[named[name]], probe=probe, attracted=way is not job)
                     blocked, _ = blocked_by(
                         cluster, replace(job, dependency="", eligible=None, priority=1, reservation=""),
                         record.partition, {},

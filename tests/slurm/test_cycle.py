@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, outlook, planned, plans, running
 
-from gas.slurm.accounting import Accounting, Qos
+from gas.slurm.accounting import Accounting, Association, Qos
 from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
 from gas.slurm.forecast import forecast
 from gas.slurm.why import Why
@@ -113,6 +113,19 @@ def test_behind_the_depth_there_is_no_plan_but_an_expectation(parameters, why):
     made = cluster(running(9, "n0", end=600), *queue, nodes=1, scheduling=Scheduling(parameters=parameters))
     found = outlook(made, job())
     assert (found.planned, found.why, found.expected) == (None, why, NOW + 1800)
+
+
+@pytest.mark.parametrize(("partition", "planned"), [("", None), ("q", NOW + 1800)])
+def test_the_depth_of_an_association_counts_all_partitions_unless_it_is_for_one(partition, planned):
+    """Seen on 24.11: with bf_max_job_assoc=2, jobs in another partition count too."""
+    there = tuple(Partition(name, ("n0",)) for name in "pq")
+    known = Accounting("u", (Association("lab", "u"), Association("lab", "u", partition)), default_account="lab")
+    queue = [job(1, account="lab"), job(2, account="lab")]
+    made = cluster(
+        running(9, "n0", end=600), *queue, nodes=1, partitions=there, accounting=known,
+        scheduling=Scheduling(parameters={"bf_max_job_assoc": "2"}),
+    )  # fmt: skip
+    assert outlook(made, job(partitions=("q",))).planned == planned
 
 
 def test_the_depth_of_a_cycle_counts_tests():

@@ -30,6 +30,10 @@ def test_beyond_slurms_cycle_nothing_ends_the_search():
     assert (found.max_job_test, found.max_job_user, found.node_space_size, found.beyond) == (0, 0, 0, True)
 
 
+def test_a_priority_may_be_as_large_as_those_of_priority_basic():
+    assert number_in({"bf_min_prio_reserve": "4294901750"}, "bf_min_prio_reserve", 0) == 4_294_901_750
+
+
 @pytest.mark.parametrize("text", ["", "x", "-4", "12345678901", "1"])
 def test_an_invalid_value_is_the_default(text):
     assert number_in({"bf_x": text}, "bf_x", 30, least=2) == 30

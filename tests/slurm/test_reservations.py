@@ -6,7 +6,7 @@ import pytest
 from made_clusters import MIDDLE, NEW, NOW, cluster, job, outlook, planned, running
 
 from gas.slurm.accounting import Accounting, Association
-from gas.slurm.cluster import Licence, Partition, Reservation
+from gas.slurm.cluster import Licence, Partition, Reservation, Scheduling
 from gas.slurm.reservations import attracts, is_open
 from gas.slurm.settings import Settings
 from gas.slurm.why import Why
@@ -51,6 +51,17 @@ def test_where_associations_are_not_enforced_the_accounts_above_do_not_count():
     made = cluster(reservations=(own,), accounting=ACCOUNTS, settings=Settings(enforced=frozenset()))
     assert is_open(made, own, job(user="me")) is False
     assert is_open(replace(made, accounting=None), own, job(user="me")) is None  # nobody says which account
+
+
+def test_plans_in_a_magnetic_reservation_hold_nothing():
+    """Seen on 22.05, 24.11 and 26.05: a job that names the reservation starts on a node of the plan."""
+    own = kept("n0", "n1", end=10 * HOUR, users=("u",))
+    there = [running(1, "n0", end=HOUR, reservation="r"), running(2, "n2", "n3", end=2 * HOUR, user="v")]
+    made = cluster(*there, job(3, 8, minutes=60), nodes=4, reservations=(own,))
+    named = job(0, 3, minutes=90, reservation="r", required_nodes=("n1",))
+    assert planned(made, named) == (0, [1])
+    slots = replace(made, version=MIDDLE, scheduling=Scheduling(parameters={"bf_allow_magnetic_slot": ""}))
+    assert planned(slots, named) == (2 * HOUR, [1])
 
 
 def test_a_magnetic_reservation_is_used_wholly_or_not_at_all():
