@@ -56,7 +56,7 @@ def claims(study: Results) -> Sequence[Claim]:
             below(0),
         ),
         one(
-            f"It falls by {-PUBLISHED[1]:.0f} to {-PUBLISHED[0]:.0f}%, as was published for three other machines.",
+            f"It falls by {-PUBLISHED[1]:.0f} to {-PUBLISHED[0]:.0f}%, as published for three other machines.",
             change(most, MALLEABLE),
             between(*PUBLISHED),
         ),
@@ -88,7 +88,7 @@ def claims(study: Results) -> Sequence[Claim]:
             below(0),
         ),
         one(
-            f"If {least}% of the jobs choose by predictions, the mean of the others, which stay rigid, falls, too.",
+            f"If {least}% of the jobs choose by predictions, the mean of the others, which stay rigid, also falls.",
             change(least, "gas-predicted", "others"),
             below(0),
         ),
@@ -127,13 +127,13 @@ def claims(study: Results) -> Sequence[Claim]:
             below(0),
         ),
         one(
-            "If all jobs choose by predictions and speed up by Amdahl's law, the mean falls, too.",
+            "If all jobs choose by predictions and speed up by Amdahl's law, the mean also falls.",
             lambda of, log: of.change(Case(log, AMDAHL, 100, "gas-predicted")),
             below(0),
             setting=AMDAHL,
         ),
         one(
-            "If all jobs are malleable and speed up by Amdahl's law, the mean falls, too.",
+            "If all jobs are malleable and speed up by Amdahl's law, the mean also falls.",
             lambda of, log: of.change(Case(log, AMDAHL, 100, MALLEABLE)),
             below(0),
             setting=AMDAHL,

@@ -108,7 +108,7 @@ def _lead(study: Results) -> str:
             "took time."
         )
     return (
-        "A moldable job can run on several sizes (numbers of processors), one of which is chosen before it starts. A "
+        "A moldable job can run at several sizes (numbers of processors), one of which is chosen before it starts. A "
         "malleable job changes its size while it runs; for that, its application, its runtime and the scheduler must "
         "be changed. How much of what malleable jobs save is possible with existing schedulers, if Gas chooses the "
         f"size of each job? In simulations of {many(len(study.logs), 'log')} of real machines, jobs get further sizes "
@@ -144,7 +144,7 @@ def _if_jobs_speed_up_less(study: Results) -> str:
     known = sum(value is not None for value in found)
     where = f"{len(worse)} of {many(known, 'log')}" if len(worse) < known else "all logs"
     return (
-        " With speed-ups by Amdahl's law, where jobs waste more processors on large sizes, the result is the opposite "
+        " With speed-ups by Amdahl's law, where jobs waste more processors at large sizes, the result is the opposite "
         f"on {where}: if each job takes the size with which it finishes first itself, the mean is {_span(worse)} "
         "longer."
     )
@@ -163,8 +163,8 @@ def _first_look(study: Results) -> Section:
     picture = Picture(
         "changes",
         draw_changes([log.source.trace for log in study.logs], titles, changes),
-        "Change of the mean turn-around time against rigid jobs; to the left, jobs end sooner. "
-        f"{_adopters(study)} choose or change their sizes in the way named; “What is compared” below describes it. "
+        "Change of the mean turn-around time relative to rigid jobs; to the left, jobs end sooner. "
+        f"{_adopters(study)} choose or change their sizes by the strategy named; see “What is compared” below. "
         "Lines at the ends of bars are 90% intervals over months.",
     )
     rows = []

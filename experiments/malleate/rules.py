@@ -58,8 +58,8 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "slurm": Strategy(
         "Slurm, -N min-max",
         "moldable",
-        "A job starts as soon as its smallest size is free, on the largest of its sizes that is free then. It has one "
-        "time limit, that of its smallest size. EASY backfilling.",
+        "A job starts as soon as its smallest size fits, at the largest of its sizes that fits then. It has one time "
+        "limit, that of its smallest size. EASY backfilling.",
         when=AT_START,
     ),
     "slurm-own": Strategy(
@@ -72,36 +72,36 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "oar": Strategy(
         "OAR, moldable",
         "moldable",
-        "At every event the whole queue is planned again in order of submission, and each job takes the size that ends "
-        "first by walltimes.",
+        "At every event the whole queue is planned again in order of submission, and each job takes the size with which "
+        "it ends first by walltimes.",
         when=EVER_AGAIN,
         discipline=PLAN_AGAIN,
     ),
     "gas": Strategy(
         "Gas, by walltimes",
         "moldable",
-        "At its submission a job takes the size that ends first by the availability list: running jobs hold their "
-        "processors for their walltimes, and those that wait follow in order. EASY backfilling.",
+        "At its submission a job takes the size with which it ends first by the availability list: running jobs hold "
+        "their processors for their walltimes, and waiting jobs follow in order. EASY backfilling.",
         when=AT_SUBMISSION,
     ),
     "gas-predicted": Strategy(
         "Gas, by prediction",
         "moldable",
-        "At its submission a job takes the size that ends first in the mean of simulations of its queue, in which the "
-        "run times of other jobs are drawn from what their users' last jobs used of their walltimes.",
+        "At its submission a job takes the size with which it ends first in the mean of simulations of its queue, in "
+        "which the run times of other jobs are drawn from the shares of walltimes that their users' last jobs used.",
         when=AT_SUBMISSION,
         samples=5,
     ),
     "gas-again": Strategy(
         "Gas, by walltimes, again while queued",
         "moldable",
-        "As by walltimes, and waiting jobs choose again every ten minutes, without losing their places.",
+        "Like Gas, by walltimes, but waiting jobs choose again every ten minutes, without losing their places.",
         when=EVER_AGAIN,
     ),
     "gas-predicted-again": Strategy(
         "Gas, by prediction, again while queued",
         "moldable",
-        "As by prediction, and every ten minutes the first 20 of those that wait choose again, without losing their "
+        "Like Gas, by prediction, but every ten minutes the first 20 waiting jobs choose again, without losing their "
         "places.",
         when=EVER_AGAIN,
         samples=5,
@@ -109,20 +109,20 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "malleable-smallest": Strategy(
         "malleable, smallest first",
         "malleable",
-        "A job starts on its smallest size; those that run shrink to their smallest sizes so that the first in the "
-        "queue starts, and grow where processors are left.",
+        "A job starts at its smallest size; running jobs shrink to their smallest sizes to let the first job in the "
+        "queue start, and grow into processors that are left.",
         runs=START_SMALLEST,
     ),
     "malleable-own": Strategy(
         "malleable, own size first",
         "malleable",
-        "A job starts on its own size if it can, else on a smaller one; shrinking and growing are the same.",
+        "A job starts at its own size if it can, else at a smaller one; jobs shrink and grow in the same way.",
         runs=START_OWN,
     ),
     "malleable-keep": Strategy(
         "malleable, own size kept",
         "malleable",
-        "A job starts on its own size and never shrinks below it; it grows where processors are left.",
+        "A job starts at its own size and never shrinks below it; it grows into processors that are left.",
         runs=KEEP_OWN,
     ),
 }

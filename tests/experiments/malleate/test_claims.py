@@ -22,4 +22,4 @@ def test_noise_is_not_resolved_in_95_of_100_statements_or_more():
 def test_a_large_effect_is_found():
     of = {claim.text: claim.holds for claim in claims(made_study(1, 0.5))}
     assert of["If 100% of the jobs are malleable (own size first), the mean turn-around time falls."] is True
-    assert of["It falls by 37 to 67%, as was published for three other machines."] in (True, None)
+    assert of["It falls by 37 to 67%, as published for three other machines."] in (True, None)

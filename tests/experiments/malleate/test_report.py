@@ -198,7 +198,7 @@ def test_without_months_of_enough_jobs_the_report_says_that_and_not_that_nothing
     assert here["Choosing by predictions leaves the mean lower than choosing by walltimes."] == (
         "without a value: one, two, three"
     )
-    assert here["If all jobs are malleable and speed up by Amdahl's law, the mean falls, too."] == "not run"
+    assert here["If all jobs are malleable and speed up by Amdahl's law, the mean also falls."] == "not run"
 
 
 def test_of_jobs_that_take_no_time_nothing_is_compared():
