@@ -72,8 +72,8 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "oar": Strategy(
         "OAR, moldable",
         "moldable",
-        "At every event the whole queue is planned again in order of submission, and each job takes the size with which "
-        "it ends first by walltimes.",
+        "At every event the whole queue is planned again in order of submission, and each job takes the size with "
+        "which it ends first by walltimes.",
         when=EVER_AGAIN,
         discipline=PLAN_AGAIN,
     ),
