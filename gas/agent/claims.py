@@ -25,6 +25,7 @@ from gas.errors import BadInput
 from gas.placeholders import literal
 
 if TYPE_CHECKING:
+    from gas.endpoints import Endpoint
     from gas.endpoints.slurm.directives import Script
 
 __all__ = ["KEPT", "LOST", "WINNER", "Claim"]
@@ -202,9 +203,21 @@ class Claim:
             return found if isinstance(found, dict) else {}
         return {}
 
-    def note_sent(self, name: str, address: str) -> None:
+    def note_sent(self, where: Endpoint) -> None:
         """Record that a further request, whose job may take the claim, is about to be sent to a scheduler."""
-        self._write(f"{_SENT}{name}", {"endpoint": address})
+        target = self.target_of(where)
+        self._write(f"{_SENT}{self.name_of(target)}", {"endpoint": where.address, "target": target})
+
+    def target_of(self, where: Endpoint) -> str:
+        """Return the target of a scheduler, by which its job takes the claim: as recorded, if a request was sent there.
+
+        The identity of a Slurm includes settings of its table, such as the source of the token, which may have changed.
+        Raises the errors of `Endpoint.identity`.
+        """
+        for fact in (self.noted(), *self._records()):
+            if fact.get("endpoint") == where.address and isinstance(target := fact.get("target"), str):
+                return target
+        return where.identity()
 
     def unsent(self, name: str) -> None:
         """Delete that record: the scheduler has refused the request."""
@@ -213,13 +226,17 @@ class Claim:
 
     def sent(self) -> dict[str, str]:
         """Return the schedulers to which further requests were sent: their names and addresses."""
-        found: dict[str, str] = {}
+        return {fact["name"]: str(fact.get("endpoint", "another scheduler")) for fact in self._records()}
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the records of further requests, each with the name of its job."""
+        found: list[dict[str, Any]] = []
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.glob(f"{_SENT}*")):
-                address = "another scheduler"
-                with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-                    address = str(json.loads(path.read_text())["endpoint"])
-                found[path.name.removeprefix(_SENT)] = address
+                fact: dict[str, Any] = {}
+                with contextlib.suppress(OSError, ValueError, TypeError):
+                    fact = dict(json.loads(path.read_text()))
+                found.append({**fact, "name": path.name.removeprefix(_SENT)})
         return found
 
     def _write(self, name: str, facts: dict[str, Any]) -> None:

@@ -116,11 +116,17 @@ class SubmittedRedundantly:
                 remark(f"job {one.reference} is {states[one.key]} and has not run the command; waiting for the others")
             pause.lengthen(WAITING_PAUSES, changed=False)
             time.sleep(pause.pause if self.claim.winner() is None else 0)
+        if name not in self.by_name and name not in self.silent:  # it may be one of these jobs under another name
+            raise Conflict(
+                f"the command runs, or ran, in a job that took the claim {self.claim.folder} under an unknown name, "
+                f"{name}; nothing was withdrawn; use the schedulers and the configuration of the first command with "
+                f"--key {self.key}"
+            )
         for its, one in self.by_name.items():
             if its != name:
                 _withdraw(one, report, remark)
         if name not in self.by_name:
-            where = self.silent.get(name, "another scheduler")
+            where = self.silent[name]
             raise Conflict(
                 f"the command runs, or ran, in the job on {where}, which did not answer: the same command with --key "
                 f"{self.key} reports it when {where} answers"
@@ -199,7 +205,7 @@ class Redundant:
         longest = self._claim.noted().get("longest")
         waits = first.job["state"] == "queued" and self._claim.winner() is None
         try:
-            jobs[Claim.name_of(first.endpoint.identity())] = first
+            jobs[self._name(first.endpoint)] = first
             if longest is not None:
                 self._add_further(jobs, int(longest), waits=waits)
         except BaseException:
@@ -217,12 +223,16 @@ class Redundant:
         unnamed = {name: address for name, address in sent.items() if address not in addresses}
         for one in given if unnamed else ():
             with contextlib.suppress(GasError):
-                unnamed.pop(Claim.name_of(one.identity()), None)
+                unnamed.pop(self._name(one), None)
         for address in unnamed.values():
             raise Conflict(
                 f"--key {self.key}: was also sent to {address} before, where a job may wait; name it too (-e "
                 f"{address}), or use another key for another job"
             )
+
+    def _name(self, where: JobEndpoint) -> str:
+        """Return the name under which the job of a scheduler takes the claim; raise the errors of its identity."""
+        return Claim.name_of(self._claim.target_of(where))
 
     def _add_further(self, jobs: dict[str, Submitted], longest: int, *, waits: bool) -> None:
         """Add the jobs of the other schedulers to that of the first."""
@@ -231,7 +241,7 @@ class Redundant:
             if not isinstance(one, JobEndpoint):
                 continue
             try:
-                name = Claim.name_of(one.identity())
+                name = self._name(one)
             except GasError as error:
                 self._remark(f"{called(one)}: gets no request: {error}")
                 continue
@@ -254,7 +264,14 @@ class Redundant:
         self._claim.delete_old()
         best = planned.best
         waits = best.start > planned.plan.now
-        self._claim.note({"longest": best.execution_time} if waits else {"longest": None})
+        chosen = planned.endpoint
+        self._claim.note(
+            {
+                "longest": best.execution_time if waits else None,
+                "endpoint": chosen.address,
+                "target": self._claim.target_of(chosen),
+            }
+        )
 
     def _further(self, where: JobEndpoint, name: str, longest: int, *, waits: bool) -> Submitted | None:
         """Submit to a further machine, or find what an earlier call has submitted there; None if nothing is there."""
@@ -265,7 +282,7 @@ class Redundant:
         def plan(schedulers: Sequence[Scheduler], options: PlanOptions) -> Planned:
             return _no_longer(self._plan(schedulers, options), longest)
 
-        submission = self._submission([where], key, plan, lambda _: self._claim.note_sent(name, where.address))
+        submission = self._submission([where], key, plan, lambda _: self._claim.note_sent(where))
         try:
             if not waits:
                 job = where.job_by_key(key)

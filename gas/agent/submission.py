@@ -382,7 +382,7 @@ class Submission:
         else:  # the key is new, or was searched for
             chosen.unused(self.key)
         if self._claim is not None and isinstance(chosen, Scripted) and chosen.script is not None:
-            chosen = chosen.with_script(self._claim.script(chosen.identity(), chosen.script))
+            chosen = chosen.with_script(self._claim.script(self._claim.target_of(chosen), chosen.script))
         try:
             made = chosen.submit(request, job, self.key)
         except BaseException:
@@ -397,7 +397,7 @@ class Submission:
         """Return a job as a scheduler gets it: with the claim before its command."""
         if self._claim is None or not job.command:
             return job
-        target = where.identity()
+        target = self._claim.target_of(where)
         return replace(
             job,
             command=self._claim.command(target, job.command),

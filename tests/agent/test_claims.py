@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -18,6 +19,16 @@ from gas.placeholders import literal
 
 SCRIPT = "#!/bin/bash\n#SBATCH -n 4\n# what it does\n#SBATCH -t 10\n\necho ran >> out\n"
 LATE = "gas: another job of this submission has started; nothing was run\n"
+
+
+class Scheduler(NamedTuple):
+    """A scheduler at an address, with what it is called there."""
+
+    address: str
+    its: str
+
+    def identity(self):
+        return self.its
 
 
 @pytest.fixture
@@ -155,7 +166,7 @@ def test_only_claims_that_have_not_changed_for_a_year_are_deleted(claim, changed
     old = Claim.of(claim.folder.parent, "old")
     old.make()
     old.note({"longest": 60})
-    old.note_sent(Claim.name_of("a"), "http://a")
+    old.note_sent(Scheduler("http://a", "a"))
     for name in ("winner", f"{Claim.name_of('a')}.host.12", "trial.1", ".submission.7.part"):
         (old.folder / name).touch()
     for path in (*old.folder.iterdir(), old.folder):
@@ -174,6 +185,21 @@ def test_a_claim_is_deleted_at_once(claim, monkeypatch):
     monkeypatch.setattr(shutil, "rmtree", lambda path: seen.append((old.exists(), path.name)))
     claim.delete_old()
     assert seen == [(False, f"{old.folder.name}.old")]
+
+
+def test_a_scheduler_keeps_the_target_that_its_job_has_although_its_table_changes(claim):
+    """The identity of a slurmrestd includes the source of its token."""
+    before, after = (Scheduler("http://ada:6820", f"http://ada:6820 ann {source}") for source in ("SLURM_JWT", "t.jwt"))
+    other = Scheduler("http://north:6820", "north")
+    assert claim.target_of(after) == after.its
+    claim.note_sent(before)
+    assert claim.target_of(after) == before.its
+    assert claim.sent() == {Claim.name_of(before.its): "http://ada:6820"}
+    assert claim.target_of(other) == "north"
+    claim.note({"longest": 60, "endpoint": other.address, "target": "earlier"})
+    assert claim.target_of(other) == "earlier"
+    (claim.folder / f"sent-{Claim.name_of('torn')}").write_text("{")
+    assert claim.sent()[Claim.name_of("torn")] == "another scheduler"
 
 
 def test_facts_are_kept_and_torn_ones_are_nothing(claim):

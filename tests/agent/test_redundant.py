@@ -131,7 +131,7 @@ def test_after_a_crash_between_two_submissions_the_same_key_completes_it(sites, 
     assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
 
 
-@pytest.mark.parametrize("problem", [KeyboardInterrupt(), Unreachable("a: down")])
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), MemoryError()])
 def test_whatever_happens_after_the_first_submission_the_job_is_named(
     sites, agent, task, tmp_path, monkeypatch, problem
 ):
@@ -203,6 +203,29 @@ def test_under_other_addresses_a_machine_keeps_its_job(sites, agent, task, tmp_p
     assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
     sites[1].delete("/v1/jobs/1")
     assert made.settle(ignored, ignored).scheduler == "b"
+
+
+@pytest.mark.parametrize("runs", [0, 1])
+def test_with_another_token_in_the_configuration_the_job_that_runs_is_not_withdrawn(
+    sites, agent, tmp_path, monkeypatch, runs
+):
+    """The identity of a slurmrestd includes the source of its token; the winner was not recognized, and cancelled."""
+    task = Run(JobDescription("app", ("sleep", "600")))
+    agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    sites[runs].delete("/v1/jobs/1")
+    sites[runs].until(2, "running")
+    monkeypatch.setattr(S3Endpoint, "identity", lambda self: f"{self.address} token_file")
+    again = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    assert again.settle(ignored, ignored).scheduler == "ab"[runs]
+    assert jobs(sites) == [[(6, "running")], []][:: 1 - 2 * runs]
+
+
+def test_a_winner_of_an_unknown_name_is_not_withdrawn(sites, agent, task, tmp_path):
+    made = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    (made.claim.folder / "winner").write_text("0123456789abcdef\n")
+    with pytest.raises(Conflict, match="under an unknown name, 0123456789abcdef; nothing was withdrawn; use the sched"):
+        made.settle(ignored, ignored)
+    assert jobs(sites) == [[(6, "queued")], [(6, "queued")]]
 
 
 def test_a_claim_that_was_deleted_is_not_made_again(sites, agent, task, tmp_path):
