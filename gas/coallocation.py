@@ -215,10 +215,10 @@ def coallocate(
 
     Parameters
     ----------
-    One list per machine; see `gas.planner.plan`, also for the options that are not described here.
-        One list for each machine; `gas.planner.plan` has them, and the options that are not named here.
-    The largest number of machines.
-        How many machines at most.
+    application, availability
+        The application, and one list for each machine; `gas.planner.plan` also explains the options not described here.
+    most
+        The largest number of machines.
     cost
         Factor on the execution time on several machines, from 1 to `MOST_COST`.
     lead

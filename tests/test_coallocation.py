@@ -190,6 +190,13 @@ def test_no_more_machines_than_allowed_take_part():
     assert [part.processors for part in coallocate(APP, lists, most=3).best.parts] == [3, 3, 2]
 
 
+def test_of_combinations_that_finish_at_once_the_one_on_fewer_machines_is_best():
+    lists = [machine("a", [(0, 2), (20, 3)]), machine("b", [(0, 1), (20, 2)]), machine("c", [(0, 1)])]
+    app = Application(Table.of({4: 60.0, 5: 40.0}), safety=1.0)
+    found = coallocate(app, lists, most=3, cost=1)
+    assert [(one.finish, len(one.parts), one.processors) for one in found.combinations] == [(60, 2, 5), (60, 3, 4)]
+
+
 def test_a_common_start_waits_for_the_last_part_and_for_the_time_that_reserving_takes():
     lists = [machine("a", [(0, 0), (10, 4)], 8), machine("b", [(0, 4), (5, 0), (20, 4)], 8)]
     assert coallocate(APP, lists).best.start == 20

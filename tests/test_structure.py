@@ -343,6 +343,23 @@ def test_each_package_docstring_maps_its_modules():
             assert re.search(rf"\b{module}\b", documentation), f"{package} does not say what {module} is"
 
 
+def explained(function):
+    """Return the parameters that a function's docstring explains."""
+    documentation = ast.get_docstring(function) or ""
+    _, _, section = documentation.partition("Parameters\n----------\n")
+    section = re.split(r"\n\n\w+\n-{3,}", section)[0]
+    return [name for line in section.splitlines() if line[:1].strip() for name in line.split(", ")]
+
+
+def test_docstrings_explain_parameters_by_their_names():
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.args.kwarg is None:
+                every = (*node.args.posonlyargs, *node.args.args, node.args.vararg, *node.args.kwonlyargs)
+                names = {one.arg for one in every if one is not None}
+                assert set(explained(node)) <= names, f"{path}: {node.name}"
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "gas" / "agent").glob("*.py")), ids=name_of)
 def test_the_agent_knows_no_terminal(path):
     assert not {name.split(".")[0] for name in imported_by(path)} & {"rich", "sys", "typer"}

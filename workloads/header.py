@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-__all__ = ["Epoch", "Header"]
+__all__ = ["Epoch", "Header", "Removed"]
 
 # fmt: off
 _KNOWN = [
@@ -28,8 +28,20 @@ _CANONICAL = {key.lower(): key for key in _KNOWN}
 _KEY_LINE = re.compile(r"\s*;(?P<indent>\s*)(?P<key>[A-Za-z][A-Za-z0-9_-]*):(?P<gap>\s*)(?P<value>.*)")
 _WHOLE = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?!\d|[.,]\d)", re.ASCII)
 _NUMBERED = re.compile(r"(\d{1,15})\s+(\S.*)", re.ASCII)
+_CLEANED = "THIS IS A CLEANED VERSION OF THE LOG"
+_REMOVED = re.compile(r"(?P<filter>(?:user=(?P<user>\d{1,9})\b)?.*\S) \((?P<jobs>\d{1,12}) jobs? removed\)", re.ASCII)
 _DATE = re.compile(r"([A-Z][a-z]{2}) +(\d{1,2}) +(\d\d):(\d\d):(\d\d) +(?:\S+ +)?(\d{4})\b")
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+
+class Removed(NamedTuple):
+    """Jobs that the archive removed from a cleaned log, by one filter: most are the burst of one user (a flurry)."""
+
+    filter: str
+    """As written: "user=135 and (job>=47421 and job<=50307)"."""
+    jobs: int
+    user: int | None
+    """The user of all of them, None if the filter names none."""
 
 
 class _Entry(NamedTuple):
@@ -147,6 +159,13 @@ class Header:
     def notes(self) -> tuple[str, ...]:
         """The Note texts in order."""
         return tuple(value for value in self.all("Note") if value)
+
+    @property
+    def removed(self) -> tuple[Removed, ...]:
+        """The jobs that the archive removed when it cleaned the log, by the filters in its note; else empty."""
+        lines = (line for note in self.notes if note.startswith(_CLEANED) for line in note.splitlines())
+        found = (match for line in lines if (match := _REMOVED.fullmatch(line.strip())))
+        return tuple(Removed(one["filter"], int(one["jobs"]), int(one["user"] or 0) or None) for one in found)
 
     @property
     def max_jobs(self) -> int | None:

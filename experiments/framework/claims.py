@@ -39,7 +39,7 @@ class Claim:
 
 def verdict(claim: Claim) -> Cell:
     """Return the verdict as the cell of a table."""
-    return Cell(claim.untested, "quiet") if claim.holds is None else yes() if claim.holds else no()
+    return Cell(claim.verdict, "quiet") if claim.holds is None else yes() if claim.holds else no()
 
 
 _WORDS: Final = {

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from experiments.framework.ledger import Result
-from experiments.framework.logs import Found
+from experiments.framework.logs import Found, load_log
 from experiments.framework.sites import Site
+from gas.printable import many
 from gas.report.blocks import Block, Bullets, Section, Text
 
-__all__ = ["Origin", "origin_of", "origin_section", "remarks", "thanks", "version_of_log"]
+__all__ = ["Origin", "archive_notes", "origin_of", "origin_section", "remarks", "thanks", "version_of_log"]
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,37 @@ def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Sectio
         f"{', '.join(origin.libraries)}.",
         f"`{origin.command}`{where}. Results depend neither on the number of worker processes nor on interruptions.",
         "Run time and memory depend on the machine and are in a separate file.",
-        *(f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors." for site, log in logs),
+        *(
+            f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors.{archive_notes(log)}"
+            for site, log in logs
+        ),
     )
     blocks: tuple[Block, ...] = (Bullets(facts),)
     return Section("Reproducing this report", blocks)
+
+
+def archive_notes(log: Found) -> str:
+    """Return the archive's notes on a log in words: removed bursts, jobs without a request, partitions."""
+    said = []
+    if removed := log.header.removed:
+        filters = "; ".join(f"{one.filter}: {one.jobs:,}" for one in removed)
+        users = {one.user for one in removed if one.user is not None}
+        bursts = f", most of them in bursts of {many(len(users), 'user')}" if users else ""
+        said.append(f"The archive removed {many(sum(one.jobs for one in removed), 'job')}{bursts} ({filters})")
+    if lacking := _without_request(log):
+        said.append(f"{lacking:.1%} of its jobs have no requested time; their run times replace it")
+    if len(partitions := log.header.partitions) > 1:
+        names = ", ".join(" ".join(name.split()) or str(number) for number, name in partitions.items())
+        said.append(f"Its partitions ({names}) are simulated as one machine")
+    return "".join(f" {text}." for text in said)
+
+
+def _without_request(log: Found) -> float:
+    """Return the share of the jobs without a requested time; 0 for a log that was not read from a file."""
+    if not (log.path and log.path.is_file()):
+        return 0.0
+    requested = load_log(log.path, log.sha256).requested_time
+    return float((requested <= 0).mean()) if len(requested) else 0.0
 
 
 def version_of_log(log: Found) -> str:

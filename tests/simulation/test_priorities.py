@@ -53,6 +53,14 @@ def test_what_a_job_of_lower_priority_leaves_goes_to_those_above_it_first():
     assert starts(Case(2, rows, priorities=(1, 1, 1, 1, 1))) == [0, 3, 5, 3, 4]
 
 
+def test_a_job_of_lower_priority_does_not_slide_after_its_like_into_what_a_higher_one_can_use():
+    # The first job ends at 2 instead of 5, and the third slides from 3 to 2. What it leaves at 3 is for the fifth, of
+    # higher priority, not for the fourth, which is like the third and next to it in the queue.
+    rows = ((0, 1, 5, 2), (0, 2, 3, 3), (0, 2, 3, 3), (0, 2, 3, 1), (0, 2, 8, 7), (0, 1, 8, 8), (1, 1, 1, 1))
+    case = Case(4, rows, priorities=(1, 0, 0, 0, 2, 1, 2))
+    assert starts(case) == case.by_force("s3").start == [0, 0, 2, 5, 3, 6, 1]
+
+
 @pytest.mark.parametrize("order", ["instant", "event"])
 @pytest.mark.parametrize("policy", PLANNING)
 @examples(80)

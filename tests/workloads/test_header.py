@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from workloads import Header, read_swf
+from workloads.swf import read_header
 
 WRITTEN = (
     "; Version: 2.2",
@@ -93,6 +94,30 @@ def test_limits_and_names_of_queues_and_partitions_are_understood():
     assert header.queues == {0: "interactive", 2: "long jobs"}
     assert header.partitions == {1: "batch"}
     assert (Header().max_runtime, Header().allow_overuse, Header().queues) == (None, None, {})
+
+
+def test_what_the_archive_removed_is_understood_with_its_filters():
+    header = Header(
+        (
+            "; Note: uses the EASY scheduler (2 jobs removed)",
+            "; Note: THIS IS A CLEANED VERSION OF THE LOG!",
+            ";       The filters used to produce it were",
+            ";         user=38 and (job>=5844 and job<=9471) or (job>=34043 and job<=36016) (2593 jobs removed)",
+            ";         job<=10 (1 job removed)",
+        )
+    )
+    assert header.removed == (
+        ("user=38 and (job>=5844 and job<=9471) or (job>=34043 and job<=36016)", 2593, 38),
+        ("job<=10", 1, None),
+    )
+    assert Header().removed == ()
+
+
+def test_what_was_removed_from_real_logs_is_in_their_headers(traces):
+    found = {path.name: read_header(path).removed for path in sorted(traces.glob("*.swf.gz"))}
+    assert [one.jobs for one in found["CTC-SP2-1996-3.1-cln.swf.gz"]] == [2080]
+    assert [one.user for one in found["SDSC-SP2-1998-4.2-cln.swf.gz"]] == [21, 374, 197, 328, None]
+    assert all(bool(removed) is ("-cln" in name) for name, removed in found.items())
 
 
 def test_a_note_of_several_lines_reads_back_as_it_was_given():

@@ -1,6 +1,8 @@
 """Statements and their verdicts in words."""
 
-from experiments.framework.claims import Claim, headline
+import pytest
+
+from experiments.framework.claims import Claim, headline, verdict
 
 
 def test_the_headline_counts_each_kind_of_verdict():
@@ -16,3 +18,15 @@ def test_the_headline_counts_each_kind_of_verdict():
     )
     assert headline(found[:1]) == "Of 1 statement, 1 holds."
     assert headline([]) == "No statement was tested."
+
+
+@pytest.mark.parametrize(
+    ("claim", "shown"),
+    [
+        (Claim("", None, "", reported=True), "reported"),
+        (Claim("", None, "", untested="not judged"), "not judged"),
+        (Claim("", False, ""), "no"),
+    ],
+)
+def test_tables_show_the_verdict_of_the_headline(claim, shown):
+    assert verdict(claim).text == claim.verdict == shown
