@@ -24,7 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["FEWEST", "Interval", "by_months", "from_error", "interval", "jackknife_by_months", "jackknifed"]
-__all__ += ["ratio_by_months", "share_by_months", "share_of_sums", "signed", "sums_by_month", "sure", "sureness"]
+__all__ += [
+    "points_by_months",
+    "ratio_by_months",
+    "share_by_months",
+    "share_of_sums",
+    "signed",
+    "sums_by_month",
+    "sure",
+    "sureness",
+]
 
 FEWEST: Final = 4
 """Fewest months for `by_months`. Two or three may be alike by chance, which makes the interval far too narrow."""
@@ -115,6 +124,21 @@ def share_of_sums(hits: NDArray[Any], trials: NDArray[Any], *, level: float = 0.
         return Interval(share, None)
     exact = _exact(float(np.sum(hits)), float(np.sum(trials)), level)
     return Interval(share, 100 * max(found.half_width or 0.0, exact))
+
+
+def points_by_months(
+    more: NDArray[Any], less: NDArray[Any], months: Sequence[Hashable], *, level: float = 0.9
+) -> Interval:
+    """Return the percentage of one kind of values minus that of another, and half of its Student interval.
+
+    The interval is at least as wide as the wider exact one of the two shares (`share_of_sums`). With fewer than
+    `FEWEST` months there is no interval.
+    """
+    found = by_months(np.where(more, 100.0, 0.0) - np.where(less, 100.0, 0.0), months, level=level)
+    if not len(more) or len(set(months)) < FEWEST:
+        return found
+    shares = (_exact(float(np.count_nonzero(kind)), float(len(more)), level) for kind in (more, less))
+    return Interval(found.mean, max(found.half_width or 0.0, *(100 * half for half in shares)))
 
 
 def _exact(hits: float, trials: float, level: float) -> float:

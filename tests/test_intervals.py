@@ -11,6 +11,7 @@ from gas.intervals import (
     interval,
     jackknife_by_months,
     jackknifed,
+    points_by_months,
     ratio_by_months,
     share_by_months,
     share_of_sums,
@@ -77,6 +78,20 @@ def test_months_that_agree_by_chance_leave_a_mean_as_uncertain_as_independent_va
     assert found.half_width == interval(values.tolist()).half_width == pytest.approx(1.35, abs=0.01)
     wider = by_months(np.repeat([0.0, 10.0], 20), months)
     assert wider.half_width > 2 * found.half_width  # as the months differ
+
+
+def test_a_difference_of_shares_is_as_uncertain_as_each_of_them():
+    """Where a job was never later and never sooner, "0.0 ± 0.0 points" was said to be certain."""
+    months, none = [i // 25 for i in range(100)], np.zeros(100, bool)
+    some = np.arange(100) % 10 == 0
+    assert points_by_months(none, none, months) == share_by_months(none, months)
+    found = points_by_months(some, none, months)
+    assert (found.mean, found.half_width) == (10.0, pytest.approx(share_by_months(some, months).half_width))
+    assert points_by_months(none, some, months) == Interval(-10.0, found.half_width)
+    uneven = np.arange(100) < 25
+    assert points_by_months(uneven, none, months) == by_months(np.where(uneven, 100.0, 0.0), months)
+    assert points_by_months(some[:3], none[:3], [1, 2, 3]).half_width is None
+    assert points_by_months(none[:0], none[:0], []) == Interval(0.0, None)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from experiments.accuracy.beliefs import ERRORS, PLANS, Plan, Variant, Way
 from experiments.framework.study import Computed
-from experiments.framework.verdicts import Part, left_out, of_jobs, of_shares, of_sums, scaled, sign
+from experiments.framework.verdicts import Part, left_out, of_points, of_shares, of_sums, scaled, sign
 from experiments.moldable import months
 from experiments.moldable.months import MonthRun, Options
 from experiments.moldable.terms import BASE, TERMS, Terms
@@ -135,8 +135,8 @@ def saved(came: Came, variant: Variant, error: int) -> Part:
 
 def fewer_lose(came: Came, variant: Variant, error: int) -> Part:
     """Return the share of jobs that lose with Gas minus that with cautious planning, in percentage points."""
-    gas, cautious = (np.where(one > came.static, 1, 0) for one in _both(came, variant, error))
-    return scaled(of_jobs(gas - cautious, came.months), 100)
+    gas, cautious = (one > came.static for one in _both(came, variant, error))
+    return of_points(gas & ~cautious, cautious & ~gas, came.months)
 
 
 def _both(came: Came, variant: Variant, error: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

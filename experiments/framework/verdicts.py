@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from experiments.framework.claims import Claim
-from gas.intervals import FEWEST, Interval, by_months, from_error, jackknifed, ratio_by_months, share_of_sums
+from gas.intervals import FEWEST, Interval, from_error, jackknifed, points_by_months, ratio_by_months, share_of_sums
 
 __all__ = ["BY_INTERVALS", "DECIDES", "LEVEL", "Part", "Test", "above", "below", "between", "decided", "decided_claim"]
-__all__ += ["judged", "left_out", "minus", "of_error", "of_jobs", "of_months", "of_samples"]
+__all__ += ["judged", "left_out", "minus", "of_error", "of_months", "of_points", "of_samples"]
 __all__ += ["of_shares", "of_sums", "outside", "scaled", "sign"]
 
 LEVEL: Final = 0.9
@@ -116,10 +116,13 @@ def of_shares(hits: ArrayLike, trials: ArrayLike) -> Part:
     return lambda level: share_of_sums(above_line, below_line, level=level) if below_line.any() else None
 
 
-def of_jobs(values: ArrayLike, months: Sequence[Hashable]) -> Part:
-    """Return as a part the mean of values of jobs, given the month of each; no value without jobs."""
-    found = np.asarray(values, np.float64)
-    return lambda level: by_months(found, months, level=level) if len(found) else None
+def of_points(more: ArrayLike, less: ArrayLike, months: Sequence[Hashable]) -> Part:
+    """Return as a part the percentage of jobs of one kind minus that of another, given the month of each job.
+
+    Without jobs there is no value.
+    """
+    one, other = np.asarray(more, np.bool_), np.asarray(less, np.bool_)
+    return lambda level: points_by_months(one, other, months, level=level) if len(one) else None
 
 
 def of_error(value: float, error: float, count: int) -> Part:

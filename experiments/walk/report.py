@@ -13,7 +13,7 @@ from experiments.framework.columns import Shown, table_of
 from experiments.framework.items import Compared, items_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.verdicts import BY_INTERVALS, Part, above, decided_claim, of_jobs, of_sums, scaled
+from experiments.framework.verdicts import BY_INTERVALS, Part, above, decided_claim, of_points, of_sums, scaled
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import FULL_RUNS, MONTH, SUBSTITUTE, Results, outcome_rows
 from experiments.moldable.simulated import EACH_MONTH, simulated_section
@@ -202,7 +202,8 @@ def _longer(rows: list[_Row], months: list[str]) -> Part:
 
 def _more_often(rows: list[_Row], months: list[str]) -> Part:
     """Return the share of submissions that finish later with the walk minus that of sooner ones, in points."""
-    return scaled(of_jobs([np.sign(row["walk"] - row["exact"]) for row in rows], months), 100)
+    later = np.array([row["walk"] - row["exact"] for row in rows])
+    return of_points(later > 0, later < 0, months)
 
 
 TABLES = {

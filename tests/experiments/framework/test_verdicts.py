@@ -14,7 +14,7 @@ from experiments.framework.verdicts import (
     decided,
     decided_claim,
     minus,
-    of_jobs,
+    of_points,
     of_samples,
     of_shares,
     of_sums,
@@ -59,10 +59,14 @@ def test_a_few_months_that_agree_by_chance_do_not_resolve_a_statement():
     agree, jobs = [3] * 4, [30] * 4
     assert decided({"": of_shares(agree, jobs)}, below(11)) is None
     assert decided({"": of_sums(agree, jobs)}, below(0.11)) is None
-    assert decided({"": of_jobs(([1] * 3 + [0] * 27) * 4, sorted([*range(4)] * 30))}, below(0.11)) is None
+    months, kind = sorted([*range(12)] * 30), np.array(([1] * 3 + [0] * 27) * 12)
+    assert decided({"": of_points(kind, 0 * kind, months)}, below(11)) is None
+    assert decided({"": of_points(0 * kind, kind, months)}, above(-11)) is None
+    assert decided({"": of_points(0 * kind, 0 * kind, months)}, below(1)) is None
+    assert decided({"": of_points(0 * kind, 0 * kind, months)}, below(1.5)) is True
     assert decided({"": of_shares([300] * 4, [3000] * 4)}, below(11.5)) is True
     assert of_shares([0], [0])(0.9) is None
-    assert of_jobs([], [])(0.9) is None
+    assert of_points([], [], [])(0.9) is None
 
 
 def test_tests_are_open_where_the_interval_crosses_a_limit():
