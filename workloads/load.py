@@ -13,6 +13,7 @@ from workloads.jobs import RigidJobs
 from workloads.log import LARGEST, Log
 
 __all__ = ["most_in_use", "offered_load", "processors_in_use", "scale_interarrivals", "scale_to_load", "submit_at_load"]
+__all__ += ["with_interarrivals"]
 
 
 def offered_load(jobs: RigidJobs) -> float:
@@ -60,6 +61,15 @@ def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:
     scaled: NDArray[np.int64] = np.rint((times - first) * factor).astype(np.int64)
     scaled += first.astype(np.int64)
     return scaled
+
+
+def with_interarrivals(log: Log, factor: float, note: str) -> Log:
+    """Return a log with all interarrival times multiplied, and a note in its header.
+
+    Its waits become unknown: they were recorded at another load.
+    """
+    submit = scale_interarrivals(log.submit, factor).astype(np.float64)
+    return replace(log, submit=submit, wait=np.full(len(log), -1.0), header=log.header.with_note(note))
 
 
 def scale_to_load(jobs: RigidJobs, load: float) -> RigidJobs:

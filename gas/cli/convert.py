@@ -7,11 +7,24 @@ from typing import Annotated
 import typer
 
 from gas.cli.logs import check_readable, read_log
-from gas.cli.selection import First, From, Month, Strict, Units, Until, selected
+from gas.cli.selection import (
+    First,
+    From,
+    Month,
+    ScaleLoad,
+    Strict,
+    Units,
+    Until,
+    check_load,
+    scaled,
+    selected,
+)
 from gas.cli.tables import check_outputs, many, note, write_output
 from gas.errors import BadInput
+from workloads import Log, LogError, rigid_jobs
 from workloads.accounting import without_field
 from workloads.formats import FORMATS, SUFFIXES, Format, format_log, format_named
+from workloads.load import with_interarrivals
 
 __all__ = ["convert_command"]
 
@@ -47,6 +60,7 @@ def convert_command(
     since: From = None,
     until: Until = None,
     first: First = None,
+    scale_load: ScaleLoad = None,
     strict: Strict = False,
 ) -> None:
     """Convert a log between SWF, sacct, CSV, Parquet and Batsim.
@@ -69,6 +83,7 @@ def convert_command(
         names = f"{output}: unknown suffix; use {', '.join(SUFFIXES)}, or"
         what = "standard output has no suffix that chooses a format;" if output == "-" else names
         raise BadInput(f"{what} choose one with --to: {', '.join(FORMATS)}")
+    check_load(scale_load)
     packed = output.endswith(".gz")
     if packed and found == "parquet":
         raise BadInput(f"{output}: Parquet is compressed already; leave .gz out")
@@ -79,6 +94,8 @@ def convert_command(
     part = selected(whole, month, since, until, first)
     if processors is not None:
         part = part.with_header(part.header.with_value("MaxProcs", processors))
+    if scale_load is not None:
+        part = _at_load(part, scale_load)
     data, left_out = format_log(part, found, packed=packed)
     for reason, count in left_out.items():
         note(f"gas: {part.name}: {count:,} of {many(len(part), 'job')} left out: {reason}")
@@ -93,6 +110,17 @@ def convert_command(
     written = len(part) - sum(left_out.values())
     what = f"{many(written, 'job')} written as {found}"
     note(f"gas: {output}: {what}" + (f"; {many(malformed, 'malformed line')} left out" if malformed else ""))
+
+
+def _at_load(log: Log, load: float) -> Log:
+    """Return a log with interarrival times scaled to this offered load, and tell of it."""
+    try:
+        _, before, factor = scaled(rigid_jobs(log), load)
+    except LogError as error:
+        raise BadInput(f"--scale-load {load:g}: {error} (--processors)") from None
+    note(f"gas: {log.name}: load scaled from {before:.3f} to {load:g}; recorded waits are left out")
+    said = f"Interarrival times multiplied by {factor:.6g}: offered load {load:g} instead of {before:.6g}"
+    return with_interarrivals(log, factor, said)
 
 
 def _write(data: bytes, output: str) -> None:

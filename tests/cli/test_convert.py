@@ -65,6 +65,34 @@ def test_part_of_a_log_and_the_size_of_its_machine(gas, log, tmp_path):
     assert len([line for line in text.splitlines() if not line.startswith(";")]) == 1
 
 
+def test_the_load_of_a_log_is_scaled_and_its_header_says_so(gas, tmp_path):
+    rows = "".join(
+        f"{i} {10 * i} 7 {r} 4 -1 -1 4 100 -1 1 7 -1 -1 -1 -1 -1 -1\n" for i, r in ((1, 20), (2, 10), (3, 10))
+    )
+    log = tmp_path / "log.swf"
+    log.write_text(f"; MaxProcs: 8\n{rows}")  # 160 processor-seconds in 20 s: load 1
+    done = gas("convert", log, tmp_path / "a.swf", "--scale-load", 0.5)
+    assert "load scaled from 1.000 to 0.5; recorded waits are left out" in done.err
+    lines = (tmp_path / "a.swf").read_text().splitlines()
+    assert "; Note: Interarrival times multiplied by 2: offered load 0.5 instead of 1" in lines
+    assert [line.split()[1:4] for line in lines[2:]] == [["10", "-1", "20"], ["30", "-1", "10"], ["50", "-1", "10"]]
+
+
+@pytest.mark.parametrize(
+    ("header", "load", "message"),
+    [
+        ("; MaxProcs: 8\n", 0, "must be a number above 0"),
+        ("", 0.5, "neither MaxProcs nor MaxNodes; give the machine's number of processors yourself (--processors)"),
+    ],
+)
+def test_a_load_that_cannot_be_reached_is_refused(gas, log, tmp_path, header, load, message):
+    log.write_text(SWF.replace("; MaxProcs: 8\n", header))
+    done = gas("convert", log, tmp_path / "a.swf", "--scale-load", load)
+    assert done.code != 0
+    assert message in done.err
+    assert not (tmp_path / "a.swf").exists()
+
+
 def test_standard_input_and_output(gas, log, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SWF.encode())))
     done = gas("convert", "-", "-", "--to", "csv")

@@ -1,15 +1,19 @@
 """EASY in other readings of the paper's algorithm: the strict one is the simulator's; each does what it says."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import made_estimates as made_up
 import numpy as np
 import pytest
 
 from experiments.estimates import easy
 from experiments.estimates.easy import EASY_READINGS, EasyReading, shaken, starts_of
+from experiments.estimates.easy_report import easy_section
 from experiments.estimates.results import USERS, LogRun, uniform
 from experiments.estimates.run import estimated
 from experiments.framework.logs import load_log
+from experiments.published import table3
 from gas.simulation.simulate import simulate
 from workloads import Log, rigid_jobs
 
@@ -75,3 +79,22 @@ def test_shaken_jobs_are_submitted_in_the_same_order_up_to_a_minute_later(study)
     assert (np.diff(shaken(jobs, 1).submit) >= 0).all()
     assert 0 <= later.min() < later.max() < 60
     assert np.array_equal(shaken(jobs, 1).submit, shaken(jobs, 1).submit)
+
+
+@pytest.mark.parametrize("close", ["both", None])
+def test_the_report_names_the_readings_that_explain_every_mean_or_says_that_none_does(close):
+    log = made_up.LOGS[0]
+
+    def easy_of(log, name):
+        means = {}
+        for row in table3():
+            if (row.trace, row.policy) == (log.source.trace, "easy"):
+                factor = "users" if row.factor is None else str(row.factor)
+                means.setdefault(factor, {})[row.measure] = row.mean * (1.04 if name == close else 1.2)
+        return [{"means": means}]
+
+    section = easy_section(SimpleNamespace(logs=[log], easy=easy_of, options=SimpleNamespace(seeds=1)))
+    assert section.blocks[-1].items[1] == (
+        f"Readings that bring every mean under users' estimates within 5% of the paper's: "
+        f"{close or 'none, so no reading alone is the cause'}."
+    )
