@@ -22,6 +22,7 @@ from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding
 __all__ = ["NO_NODES", "count_bindings", "partition_bindings", "submission_bindings"]
 
 NO_ACCOUNT = "Invalid account or account/partition combination specified"
+DENIED = "Access/permission denied"
 NO_QOS = "Invalid qos specification"
 NOT_IN_GROUP = "not in group permitted to use this partition"
 NOT_OPEN_TO_QOS = "Job's QOS not permitted to use this partition"
@@ -119,8 +120,14 @@ def _partition(case: Standing, groups: frozenset[str] | None) -> Iterator[Bindin
     strictly = enforced != "NO"
     if partition.state == "INACTIVE" or partition.state == "DRAIN":
         yield Binding(REJECTED, "Required partition not available (inactive or drain)", f"{named} is {partition.state}")
+    elif "RootOnly" in partition.closed_by and case.user != "root":
+        yield Binding(REJECTED, DENIED, f"{named} accepts jobs of root only (RootOnly)")
+    elif "ReqResv" in partition.closed_by and not job.reservation:
+        yield Binding(REJECTED, DENIED, f"{named} accepts only jobs that name a reservation (ReqResv)")
     elif partition.state not in ("UP", ""):
         yield Binding(WAITS, "PartitionDown", f"{named} is {partition.state}")
+    if hosts := partition.closed_by.get("AllocNodes"):
+        case.unknown.append(f"whether {named} accepts jobs from this host (AllocNodes={hosts})")
     yield from _sizes(case, strictly)
     flags = next((one for one in case.qos if one.name == case.qos_name), None)
 

@@ -296,10 +296,8 @@ class Partition:
         Jobs of a higher tier precede others, whatever their priority.
     whole_nodes
         Jobs do not share nodes.
-    most_cpus
-        Most CPUs of a node that its jobs may use together.
-    most_cpus_of_socket
-        Most CPUs of a socket that its jobs may use together; plans ignore it.
+    most_cpus, most_cpus_of_socket
+        Most CPUs of a node, and of a socket, that its jobs may use together; plans ignore the latter.
     sharing
         Number of jobs that may share a CPU.
     job_factor
@@ -308,6 +306,8 @@ class Partition:
         The QOS whose limits apply to all of its jobs; empty if there is none.
     allowed_accounts, denied_accounts, allowed_qos, denied_qos, allowed_groups
         Who may use it; None means everybody.
+    closed_by
+        Other keys of its line that keep jobs out, with their values: RootOnly, ReqResv, AllocNodes.
     memory_per_cpu, memory_per_node, most_memory_per_cpu, most_memory_per_node
         Default and largest MB that jobs may request.
     memory_per_gpu, cpus_per_gpu
@@ -359,6 +359,7 @@ class Partition:
     memory_per_gpu: int | None = None
     cpus_per_gpu: int | None = None
     most_cpus_of_socket: int | None = None
+    closed_by: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

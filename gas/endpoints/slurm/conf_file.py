@@ -110,6 +110,8 @@ class Stated:
             default=line.get("default", "NO").upper() == "YES",
             preempt_mode=one.preempt_mode or line.get("preemptmode", "").upper(),
             least_loaded=one.least_loaded or line.get("lln", "NO").upper() == "YES",
+            closed_by={key: "YES" for key in ("RootOnly", "ReqResv") if line.get(key.lower(), "NO").upper() == "YES"}
+            | dict(one.closed_by),
             shared_with=one.shared_with or ("user" if line.get("exclusiveuser", "NO").upper() == "YES" else ""),
         )
 

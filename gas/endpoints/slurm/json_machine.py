@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gas.endpoints.slurm.json_entries import Entry
 from gas.endpoints.slurm.notation import LATEST, LONGEST, NOTHING, credible, node_states
@@ -87,7 +87,16 @@ def partition(entry: Entry) -> Partition:
         memory_per_gpu=memory_per_gpu,
         cpus_per_gpu=cpus_per_gpu,
         most_cpus_of_socket=entry.number("maximums/cpus_per_socket", default=None),
+        closed_by=_closed_by(entry, flags or ()),
     )  # fmt: skip
+
+
+def _closed_by(entry: Entry, flags: Sequence[str]) -> dict[str, str]:
+    """Return what keeps jobs out of a partition; flags are published up to v0.0.38 only."""
+    found = {"RootOnly": "root_only", "ReqResv": "reservation_required"}
+    there = {key: "YES" for key, flag in found.items() if flag in (one.lower() for one in flags)}
+    hosts = _allowed(entry, "nodes/allowed_allocation", "allowed_allocation_nodes")
+    return there | ({} if hosts is None else {"AllocNodes": ",".join(hosts)})
 
 
 def _early_tres(entry: Entry) -> tuple[str, ...]:

@@ -12,6 +12,9 @@ from gas.slurm.cluster import Licence, Node, Partition, Reservation
 
 __all__ = ["licence", "node", "partition", "reservation"]
 
+CLOSING = ("RootOnly", "ReqResv", "AllocNodes")
+"""Keys of a partition that keep jobs out."""
+
 
 def node(record: Record) -> Node:
     """Return a node from ``scontrol -d show nodes``; without ``-d``, used GRES are not shown."""
@@ -82,6 +85,7 @@ def partition(record: Record, linear: bool) -> Partition:
         memory_per_gpu=memory_per_gpu,
         cpus_per_gpu=cpus_per_gpu,
         most_cpus_of_socket=record.understood("MaxCPUsPerSocket", "UNLIMITED", limit),
+        closed_by={key: value for key in CLOSING if (value := record.text(key, "NO")) not in ("NO", "ALL", *NOTHING)},
     )
 
 

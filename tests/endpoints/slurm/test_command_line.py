@@ -295,6 +295,14 @@ def test_the_least_loaded_nodes_are_taken_where_a_partition_says_so(said):
     ]  # fmt: skip
 
 
+def test_what_keeps_jobs_out_of_a_partition_is_read(said):
+    altered = said["partitions"].replace("RootOnly=NO ReqResv=NO", "RootOnly=YES ReqResv=YES", 1)
+    altered = altered.replace("AllocNodes=ALL", "AllocNodes=login[1-2]", 1)
+    assert altered.count("=YES ReqResv=YES") == altered.count("login") == 1
+    found = read_cluster(said | {"partitions": altered}, name="x").partitions
+    assert [one.closed_by for one in found] == [{"RootOnly": "YES", "ReqResv": "YES", "AllocNodes": "login[1-2]"}, {}]
+
+
 def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
     altered = said["partitions"].replace("MaxCPUsPerNode=UNLIMITED", "MaxCPUsPerNode=4", 1)
     altered = altered.replace("OverSubscribe=NO", "OverSubscribe=FORCE:2 MaxCPUsPerSocket=2", 1)

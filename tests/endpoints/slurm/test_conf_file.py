@@ -21,7 +21,7 @@ qos
 NodeName=n[1-4] CPUs=4
 PartitionName=DEFAULT MaxTime=60 OverSubscribe=EXCLUSIVE
 PartitionName=main Nodes=ALL Default=YES
-PartitionName=other,third Nodes=n1 OverSubscribe=FORCE:3 PreemptMode=OFF LLN=YES ExclusiveUser=YES
+PartitionName=other,third Nodes=n1 OverSubscribe=FORCE:3 PreemptMode=OFF LLN=YES ExclusiveUser=YES ReqResv=YES
 Include more.conf
 """
 
@@ -83,6 +83,7 @@ def test_partitions_that_give_out_whole_nodes_are_known_by_their_line():
     assert (other.whole_nodes, other.default, other.sharing, other.preempt_mode) == (False, False, 3, "OFF")
     assert [main.least_loaded, other.least_loaded] == [False, True]
     assert [main.shared_with, other.shared_with] == ["", "user"]
+    assert [main.closed_by, other.closed_by] == [{}, {"ReqResv": "YES"}]
     assert unknown == Partition("fourth", ("n1",))
 
 
