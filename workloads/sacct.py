@@ -19,6 +19,7 @@ counted.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from datetime import datetime, tzinfo
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -92,6 +94,8 @@ class Accounting:
         Line numbers whose Start is before their Submit.
     later
         Number of jobs that became eligible more than a minute after their Submit.
+    zone
+        The time zone in which months of the logs begin: that of the instants, or UTC if it has no name.
     """
 
     name: str
@@ -103,6 +107,7 @@ class Accounting:
     lines: Mapping[str, Sequence[int]]
     early: Sequence[int]
     later: int
+    zone: str
     _jobs: Sequence[_Job] = field(repr=False)
     _units: Sequence[Unit] = field(repr=False)
 
@@ -132,7 +137,7 @@ class Accounting:
         first = int(submit[0]) if len(submit) else 0
         names = [("Partition", f"{number} {name}") for name, number in self.partitions.items()]
         header = Header.of(
-            [("Version", "2.2"), ("UnixStartTime", first), ("TimeZoneString", "UTC"), *names, ("Note", "sacct")]
+            [("Version", "2.2"), ("UnixStartTime", first), ("TimeZoneString", self.zone), *names, ("Note", "sacct")]
         )
         own = (number >= 0).all() and len(np.unique(number)) == len(number)
         log = Log.from_columns(
@@ -257,9 +262,21 @@ def _read(stream: BinaryIO, name: str, lenient: bool, zone: tzinfo | None) -> Ac
         malformed,
         reader.early,
         reader.later,
+        _name_of(zone),
         tuple(unique),
         tuple(header.counts),
     )
+
+
+def _name_of(zone: tzinfo | None) -> str:
+    """Return the name of a time zone, by default of this machine's, in the time zone database; UTC if it has none."""
+    name = zone.key or "" if isinstance(zone, ZoneInfo) else ""
+    if zone is None:
+        name = os.environ.get("TZ", os.path.realpath("/etc/localtime").rpartition("zoneinfo/")[2]).removeprefix(":")
+    try:
+        return ZoneInfo(name).key
+    except (KeyError, ValueError, OSError):  # unknown, not a relative path, or a folder of zones
+        return "UTC"
 
 
 def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:

@@ -11,6 +11,7 @@ import pytest
 from workloads import LogError, rigid_jobs
 from workloads.sacct import parse_sacct, read_sacct
 from workloads.sacct_header import is_sacct
+from workloads.selection import months_of
 
 HEADER = "JobID|User|Account|Timelimit|Elapsed|Submit|Start|End|AllocCPUS|NNodes|State"
 FIRST = "101|ann|physics|01:00:00|00:10:05|2024-05-01T08:00:00|2024-05-01T08:01:00|2024-05-01T08:11:05|16|2|COMPLETED"
@@ -136,6 +137,39 @@ def test_at_the_end_of_summer_time_events_stay_in_their_order():
     held = "JobID|User|Submit|Eligible|Start|End|Timelimit|AllocCPUS"
     line = f"1|ann|{night}01:00:00|{night}02:45:00|{night}02:05:00|{night}03:05:00|01:00:00|4"
     assert read(line, header=held, zone=BERLIN).log().wait.tolist() == [1200]
+
+
+@pytest.mark.parametrize(
+    ("zone", "named", "month"),
+    [(BERLIN, "Europe/Berlin", "2024-05"), (UTC, "UTC", "2024-05"), (timezone(timedelta(hours=2)), "UTC", "2024-04")],
+)
+def test_months_begin_in_the_zone_of_the_instants(zone, named, month):
+    """The first half hour of May in Berlin belonged to April."""
+    log = read(line(Submit="2024-05-01T00:30:00"), zone=zone).log()
+    assert log.header.time_zone_string == named
+    assert months_of(log.submit, log.epoch)[0] == [month]
+
+
+@pytest.mark.parametrize(
+    ("variable", "named"),
+    [
+        ("Europe/Berlin", "Europe/Berlin"),
+        (":Asia/Tokyo", "Asia/Tokyo"),
+        ("UTC-03:00", "UTC"),
+        ("", "UTC"),
+        ("/x", "UTC"),
+    ],
+)
+def test_the_zone_of_this_machine_has_a_name(monkeypatch, variable, named):
+    import time
+
+    monkeypatch.setenv("TZ", variable)
+    time.tzset()
+    try:
+        assert read(FIRST, zone=None).log().header.time_zone_string == named
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_the_zone_of_this_machine_is_the_default(monkeypatch):
