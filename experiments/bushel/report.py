@@ -56,6 +56,8 @@ _CAUSE = (
     "benchmarks, 41 of 54 means of Tables 5.9 to 5.11 and 5.15 to 5.17 are within 25% of the printed ones. Version of "
     "the log: not tested"
 )
+_UNIFORM = "Too few jobs have a size that the benchmarks accept: compared with uniform static requests"
+_LACKING = "Figures are missing where too few jobs have a size that the benchmarks accept, or a log was not simulated"
 _CAUSES = {
     "Table 5.8": "two of its three columns are those of Tables 5.16 and 5.17 (tested: all ten rows are equal)",
     FIGURES: "no figures printed",
@@ -139,8 +141,12 @@ def _compared(study: Results) -> dict[str, Compared]:
         if one.load_ratio is not None:
             asked = study.figure(one.trace, kind, one.percent, "requested_load_ratio")
             of_table.append(Pair(one.load_ratio, asked))
+    uniform = set()
     for table, percent in bushel_details():
         kind = KINDS["thirds", "own"]
+        if not study.at(table.of, kind, percent):
+            kind = KINDS["thirds", "uniform"]
+            uniform.add(f"Table {table.number}")
         for who, figures in (("gas", table.gas), ("static", table.static)):
             for statistic, printed in figures.items():
                 here = study.figure(table.of, kind, percent, who, statistic)
@@ -151,7 +157,11 @@ def _compared(study: Results) -> dict[str, Compared]:
 
     def compared(name: str) -> Compared:
         of_item = tuple(claim for claim in judged if name in ITEMS.get(claim.where, (claim.where,)))
-        return Compared(tuple(pairs.get(name, ())), _CAUSES.get(name, _CAUSE), of_item)
+        of_table = pairs.get(name, ())
+        causes = [_CAUSES.get(name, _CAUSE)]
+        causes += [_UNIFORM] if name in uniform else []
+        causes += [_LACKING] if any(one.ours is None for one in of_table) else []
+        return Compared(tuple(of_table), ". ".join(causes), of_item)
 
     questions = {"Section 6.1: Bushel of AppLeS": Compared((), claims=tuple(beyond(study)))}
     return {**{name: compared(name) for name in (*pairs, FIGURES)}, **questions}

@@ -4,6 +4,7 @@ import csv
 
 from study_runs import items_in
 
+from experiments.bushel.report import _compared as bushel_items
 from experiments.bushel.results import KINDS
 
 
@@ -47,3 +48,17 @@ def test_the_list_of_items_has_means_load_ratios_signs_and_statements(reported):
     assert rows["Fig. 5.9 to 5.11"][6]
     assert rows["Section 6.1: Bushel of AppLeS"][6]
     assert all(rows[f"Table 5.{n}"][7] for n in range(8, 18))
+    assert "Figures are missing" in rows["Table 5.9"][7]  # of SDSC, which is not at hand
+    assert "Figures are missing" not in rows["Table 5.11"][7]
+
+
+def test_where_no_job_can_keep_its_size_the_other_static_request_is_compared(made_study, figures):
+    def result_of(run):
+        found = figures(100.0, 200.0, run.percent)
+        own = getattr(run.kind, "opponent", "") == "own"
+        return {**found, "moldable": 0} if own and run.percent == 50 else found
+
+    pairs = bushel_items(made_study(result_of))["Table 5.14"]
+    assert [pair.ours for pair in pairs.pairs if pair.ours is not None] == [100.0, 200.0]  # the made-up means
+    assert "compared with uniform static requests" in pairs.cause
+    assert "uniform" not in bushel_items(made_study(result_of))["Table 5.13"].cause
