@@ -34,7 +34,7 @@ NO_NODES = "Requested node configuration is not available"
 
 
 def submission_bindings(case: Standing) -> Iterator[Binding]:
-    """Check that the account, QOS and licences of a job exist, and that it may use them."""
+    """Check that the account, QOS, licences and task numbers of a job exist, and that it may use them."""
     settings, accounting, job = case.settings, case.accounting, case.job
     if case.cluster.accounting is not None and settings.associations_enforced:
         if case.association is None and case.account:
@@ -51,6 +51,17 @@ def submission_bindings(case: Standing) -> Iterator[Binding]:
         yield Binding(REJECTED, NO_QOS, f"there is no QOS {quoted(case.qos_name)}")
     yield from _threshold(case)
     yield from _licences(case, job)
+    if job.id:
+        return
+    beyond = settings.most_tasks
+    last = max((one[-1] for one in job.tasks.ranges if one), default=0) if job.tasks is not None else 0
+    if beyond is not None and last >= beyond:
+        words = f"the largest task number is {beyond - 1:,} (MaxArraySize), and {last:,} is requested"
+        yield Binding(REJECTED, "Invalid job array specification", words, beyond - 1, last)
+    if job.reboot and case.user != "root":
+        case.unknown.append("whether you may have nodes rebooted (--reboot): sbatch refuses it to ordinary users")
+    if job.nice < 0 and case.user != "root":
+        case.unknown.append("whether you may raise priorities (--nice): sbatch refuses it to ordinary users")
 
 
 def _threshold(case: Standing) -> Iterator[Binding]:
@@ -252,6 +263,8 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
     if case.settings.release() > (24, 11) and not job.id and (job.tasks_asked or job.cpus) < partition.least_nodes:
         words = f"{named} requires {partition.least_nodes:,} or more nodes per job (MinNodes), more than its tasks"
         yield Binding(REJECTED, "Task count specification invalid", words, partition.least_nodes, job.tasks_asked)
+    threads = max((node.core_cpus for node in extent.nodes.values()), default=1)
+    tests.append((job.threads_per_core or 1, threads, "CPUs a core", NO_NODES))
     for asked, there, what, refusal in tests:
         if asked > there:
             words = f"{named} has {there:,} {what}, and {asked:,} are requested"

@@ -43,14 +43,16 @@ def records_of(
     tasks, room, limit, since, nodes, first, options, required, plan, start, reserved, only = table
     plan[:] = -1
     room[:] = 1 << 40
-    base: dict[tuple[str, tuple[str, ...]], int] = {}
+    base: dict[tuple[str, tuple[str, ...], int], int] = {}
+    of_core = np.array([node.core_cpus for node in cluster.nodes], np.int64)
     shown: set[int] = set()
     for at, record in enumerate(records):
         job, partition = record.job, record.partition
         build.needs.write(job, partition, need[at], gres[at])
-        key = (partition.name, job.excluded_nodes)
+        key = (partition.name, job.excluded_nodes, job.threads_per_core or 1)
         if key not in base:
             inside = build.of_names(partition.nodes) & build.usable & ~build.of_names(job.excluded_nodes)
+            inside &= of_core >= (job.threads_per_core or 1)
             base[key] = build.sets.add(inside)
         # set 0 is empty: one of its required nodes does not exist
         nodes[at] = base[key] if all(name in build.places for name in job.required_nodes) else 0

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from slurm_standing import MAIN, a_cluster, an_accounting, job, licence, running
 
+from gas.slurm.cluster import Tasks
 from gas.slurm.limits import limits
 
 
@@ -46,6 +47,7 @@ def test_what_a_partition_does_not_allow_waits_for_ever_or_is_rejected(partition
         ({}, {"cpus": 5, "cpus_per_task": 5}),
         ({}, {"cpus": 1, "memory_per_node": 2000}),
         ({}, {"cpus": 5, "most_nodes": 1}),
+        ({}, {"cpus": 2, "threads_per_core": 2}),
         ({"most_cpus": 2}, {"cpus": 21}),
         ({"most_cpus": 2}, {"cpus": 1, "exclusive": True}),
         ({"most_cpus": 3, "most_nodes": 2}, {"cpus": 7}),
@@ -104,6 +106,23 @@ def test_hosts_from_which_a_partition_accepts_jobs_are_named():
     there = replace(MAIN, closed_by={"AllocNodes": "login[1-2]"})
     found = limits(a_cluster(partitions=[there]), job(), there)
     assert found.unknown == ('whether partition "main" accepts jobs from this host (AllocNodes=login[1-2])',)
+
+
+def test_a_task_number_beyond_the_largest_is_rejected():
+    """Seen on 22.05, 24.11 and 26.05 with MaxArraySize=1001."""
+    made = a_cluster(most_tasks=1001)
+    assert said(made, job(tasks=Tasks((range(5), range(1000, 1001))))) == ("free", "")
+    assert said(made, job(tasks=Tasks((range(0, 1002, 8),)))) == ("free", "")
+    asked = job(tasks=Tasks((range(1002),)))
+    assert said(made, asked) == ("rejected", "Invalid job array specification")
+
+
+@pytest.mark.parametrize("option", [{"reboot": True}, {"nice": -10}])
+def test_options_for_operators_are_doubted(option):
+    """Seen on 22.05, 24.11 and 26.05: sbatch refuses them to an ordinary user."""
+    (words,) = limits(a_cluster(), job(**option), MAIN).unknown
+    assert words.endswith("sbatch refuses it to ordinary users")
+    assert not limits(a_cluster(), job(nice=10), MAIN).unknown
 
 
 def test_states_of_a_partition():

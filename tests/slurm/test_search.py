@@ -121,3 +121,11 @@ def test_jobs_on_nodes_that_are_too_small_as_configured_are_in_no_group(version)
     made = with_nodes(cluster(*busy, version=version), memory=[4000, 16000])
     assert planned(made, job(cpus=2, memory_per_node=8000), memory_counts=True) == (600, [1])
     assert planned(made, job(cpus=2, memory_per_node=500), memory_counts=True)[0] == 640
+
+
+def test_threads_per_core_need_nodes_whose_cores_have_as_many_cpus():
+    """Seen on 22.05, 24.11 and 26.05; nodes with two threads a core of which only cores are CPUs do not count."""
+    made = with_nodes(cluster(nodes=3), cores=[4, 2, 4], threads=[1, 2, 2])
+    assert planned(made, job(cpus=2, threads_per_core=2)) == (0, [1])
+    assert planned(made, job(cpus=2, threads_per_core=1))[0] == 0
+    assert planned(made, job(cpus=6, threads_per_core=2)) is None
