@@ -71,7 +71,6 @@ class _Row:
     size: int
 
 
-_MEAN = "mean turn-around time (s)"
 _COLUMNS = (
     Shown[_Row]("clusters", lambda row: f"{row.size:,}"),
     Shown[_Row]("request", lambda row: row.words, left=True),
