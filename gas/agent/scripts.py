@@ -33,9 +33,8 @@ class Asking(Protocol):
 class Numbering(Protocol):
     """A scheduler whose jobs may wait for others by their numbers."""
 
-    @property
-    def waits_for(self) -> tuple[str, str] | None:
-        """Return the cluster and the dependency; None if its jobs wait for no numbers."""
+    def waits_for(self, native: Sequence[str]) -> tuple[str, str] | None:
+        """Return the cluster and the option; None if its jobs wait for no numbers."""
 
 
 def for_jobs(
@@ -81,11 +80,11 @@ def for_jobs(
     wrong = [one[1] for one in found if isinstance(one, tuple)]
     if found and len(wrong) == len(found) and isinstance(wrong[0], GasError | FieldError):
         raise wrong[0]
-    waiting = dict(its for one in found if (its := _waits_for(one)) is not None)
+    waiting = dict(its for one in found if (its := _waits_for(one, native)) is not None)
     if len(waiting) > 1:
         raise BadInput(
-            f"--dependency={next(iter(waiting.values()))}: the numbers are those of jobs on one cluster; on another "
-            "one they belong to other jobs; name only the cluster of these jobs (-e NAME)"
+            f"{next(iter(waiting.values()))}: the numbers are those of jobs on one cluster; on another one they belong "
+            "to other jobs; name only the cluster of these jobs (-e NAME)"
         )
     if script is None:
         return found
@@ -100,8 +99,8 @@ def for_jobs(
     return kept
 
 
-def _waits_for(one: object) -> tuple[str, str] | None:
-    return one.waits_for if isinstance(one, Numbering) else None
+def _waits_for(one: object, native: Sequence[str]) -> tuple[str, str] | None:
+    return one.waits_for(native) if isinstance(one, Numbering) else None
 
 
 def _for_job(endpoint: Endpoint, asked: dict[str, Any], application: Application | None) -> Scheduler:

@@ -7,6 +7,8 @@ import pytest
 from gas import Application
 from gas.agent.scripts import MOST_BYTES, command_script, for_jobs
 from gas.endpoints import S3Endpoint
+from gas.endpoints.oar.endpoint import OarEndpoint
+from gas.endpoints.oar.rest import RestTransport as OarRest
 from gas.endpoints.slurm.directives import Script
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
 from gas.endpoints.slurm.rest import RestTransport
@@ -46,6 +48,14 @@ def test_a_job_that_waits_for_numbers_of_one_cluster_goes_to_no_other():
         assert len(for_jobs([cluster("main", "one"), cluster("gpu", "one")], **asked)) >= 1
     assert len(for_jobs([cluster("main", "one"), cluster("other", "two")], ["--dependency=singleton"])) == 2
     assert len(for_jobs([cluster("main", "one", "--dependency=after:812"), cluster("other", "two")])) == 2
+
+
+def test_jobs_of_oar_that_wait_for_numbers_of_one_cluster_go_to_no_other():
+    one, two = (OarEndpoint(name, OarRest(name, f"http://127.0.0.1:{port}")) for name, port in (("one", 1), ("two", 2)))
+    with pytest.raises(BadInput, match="--anterior=812: the numbers are those of jobs on one cluster"):
+        for_jobs([one, two], ["--anterior=812"])
+    assert for_jobs([one, two], ["--name=of Slurm"]) == [one, two]  # refused if one of them is chosen
+    assert for_jobs([one], ["--anterior=812"]) == [one]
 
 
 def test_what_jobs_ask_for_reaches_those_that_plan_with_it():

@@ -21,6 +21,7 @@ OAR's starts are estimates, so `start_by` is ignored.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -208,6 +209,12 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
             )
         options = (*self._options, *native)
         return batch_of(request, job, key=key, resource=self.resource, options=options, moldable=self.moldable)
+
+    def waits_for(self, native: Sequence[str]) -> tuple[str, str] | None:
+        """Return the cluster and the option if jobs wait for others by number: only this cluster knows these."""
+        own = [f"--{option}={value}" for option, value in self._options]
+        given = [word for word in (*own, *native) if word.startswith("--anterior=")]
+        return (self.address, given[-1]) if given else None
 
     def preview(self, request: Request, job: JobDescription) -> str:
         """Return the submission as text, with all shapes from which OAR may choose."""

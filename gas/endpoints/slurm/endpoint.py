@@ -228,12 +228,12 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         """Return the target of submissions, which is equal for endpoints that submit alike, whatever their names."""
         return f"{self.transport.place}#{self.partition or ''}"
 
-    @property
-    def waits_for(self) -> tuple[str, str] | None:
-        """Return the cluster and the dependency if jobs wait for others by number: only this cluster knows these."""
+    def waits_for(self, native: Sequence[str]) -> tuple[str, str] | None:
+        """Return the cluster and the option if jobs wait for others by number: only this cluster knows these."""
         inside = () if self.script is None else self.script.directives
         given = [one.value or "" for one in (*inside, *self._options) if one.name == "dependency"]
-        return (self.transport.address, given[-1]) if given and any(map(str.isdigit, given[-1])) else None
+        by_number = given and any(map(str.isdigit, given[-1]))
+        return (self.transport.address, f"--dependency={given[-1]}") if by_number else None
 
     def asking(
         self,
