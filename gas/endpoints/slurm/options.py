@@ -232,11 +232,12 @@ class _NotUnderstood(Exception):
 
 
 def _own_unit(options: Options) -> Unit:
-    """Return the unit in which a script gives its size."""
+    """Return the unit in which a script gives its size: tasks, if it gives a range of nodes (``-N 2-4``) with them."""
     if options.gpus:
         return "gpus"
     if options.nodes is not None:
-        return "nodes"
+        least, most = options.nodes
+        return "tasks" if options.tasks is not None and most != least else "nodes"
     per_node = bool(options.gpus_per_node) or any(one.name == "gpu" for one in options.gres)
     return "gpus" if per_node and options.tasks is None else "tasks"
 

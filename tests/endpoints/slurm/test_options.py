@@ -75,6 +75,7 @@ def test_of_the_kinds_of_memory_sbatch_takes_one():
         (["-n4"], "tasks"), ([], "tasks"), (["-N2"], "nodes"), (["-N2", "-n8"], "nodes"), (["-G4"], "gpus"),
         (["-N2", "--gpus-per-node=4"], "nodes"), (["--gpus-per-node=4"], "gpus"), (["--gres=gpu:2"], "gpus"),
         (["-n4", "--gpus-per-task=1"], "tasks"), (["--gres=shard:2"], "tasks"),
+        (["-N1-2", "-n6"], "tasks"), (["-N1-2"], "nodes"), (["-N2-2", "-n6"], "nodes"),
     ],
 )  # fmt: skip
 def test_a_size_counts_what_the_options_give_their_own_size_in(words, unit):
