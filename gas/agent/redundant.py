@@ -27,7 +27,7 @@ from gas.agent.states import ENDED
 from gas.agent.submission import Submission, Submitted
 from gas.endpoints import InDoubt, JobEndpoint
 from gas.endpoints.journal import state_directory
-from gas.errors import BadInput, Conflict, GasError, Infeasible, NotFound
+from gas.errors import BadInput, Conflict, GasError, Infeasible, NotFound, TooMany, Unreachable
 from gas.times import duration_text
 
 __all__ = ["Redundant", "SubmittedRedundantly"]
@@ -89,12 +89,14 @@ class SubmittedRedundantly:
         remark
             Called with remarks for the user.
         patience
-            Seconds for which a scheduler is asked again if it stops answering.
+            Seconds for which schedulers are asked again if none of them answers.
 
         Raises
         ------
         Conflict
             All jobs have ended, and none ran the command; or that of a scheduler which does not answer runs it.
+        Unreachable
+            No scheduler of a job that has not ended answers.
         """
         jobs = self.jobs
         states = {one.key: str(one.job["state"]) for one in jobs}
@@ -103,11 +105,19 @@ class SubmittedRedundantly:
             poll.heard()  # of the submission
         pause, ended = Poll(patience, remark), list[Submitted]()
         while (name := self.claim.winner()) is None:
-            for one in jobs:
-                if states[one.key] not in ENDED:
+            left = [one for one in jobs if states[one.key] not in ENDED]
+            lost: list[GasError] = []
+            for one in left:
+                try:
                     states[one.key] = _state(one, polls[one.key]) or states[one.key]
-                    if states[one.key] in ENDED:
-                        ended.append(one)
+                except (Unreachable, TooMany) as error:  # the claim shows whether another one has started
+                    lost.append(error)
+                if states[one.key] in ENDED:
+                    ended.append(one)
+            if left and len(lost) == len(left) and self.claim.winner() is None:
+                raise Unreachable(
+                    f"{lost[0]}; its job may still start: the same command with --key {self.key} asks again"
+                )
             over = all(state in ENDED for state in states.values()) or not self.claim.exists()
             if over and self.claim.winner() is None:
                 raise Conflict(self._why_none(states))

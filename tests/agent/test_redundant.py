@@ -344,6 +344,37 @@ def test_a_scheduler_that_is_restarted_is_asked_again(sites, agent, task, tmp_pa
     assert said[0] == "a: down; asking again"
 
 
+def test_a_scheduler_that_stays_down_does_not_end_the_wait_for_the_others(sites, agent, task, tmp_path, monkeypatch):
+    """The claim shows who has started; after half an hour the command gave up, and left the others in the queues."""
+    made = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+    job, asked = S3Endpoint.job, []
+
+    def first_down(self, id):
+        asked.append(self.name)
+        if asked.count("b") > 2 and made.winner is None:
+            sites[1].delete("/v1/jobs/1")
+            sites[1].until(2, "completed")
+        if self.name == "a":
+            raise Unreachable("a: down")
+        return job(self, id)
+
+    monkeypatch.setattr(S3Endpoint, "job", first_down)
+    said = []
+    assert made.settle(ignored, said.append, patience=0).scheduler == "b"
+    assert said[-1].startswith("a: down; job 2 -e a was not withdrawn; it would run nothing")
+
+
+def test_if_no_scheduler_answers_any_more_the_key_is_the_way_out(sites, agent, task, tmp_path, monkeypatch):
+    made = agent.submit_redundantly(task, key="k", shared=tmp_path / "shared")
+
+    def down(self, id):
+        raise Unreachable(f"{self.name}: down")
+
+    monkeypatch.setattr(S3Endpoint, "job", down)
+    with pytest.raises(Unreachable, match=r"^a: down; its job may .* --key k asks again$"):
+        made.settle(ignored, ignored, patience=0)
+
+
 def test_one_machine_under_two_addresses_gets_one_request(sites, task, tmp_path):
     url = sites[0].url
     hosts = {"a": "127.0.0.1", "c": "localhost"}
