@@ -30,6 +30,9 @@ UNORDERED = frozenset({*NOTHING, "none", "default", "flat"})
 def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     """Yield what may make jobs of a partition start at other times than planned, if it applies."""
     there = set(partition.nodes)
+    near = [one for one in cluster.partitions if there.intersection(one.nodes)]
+    here = {one.name for one in near}
+    yield from _of_schedulers(cluster, here)
     if off := sum(one.powered_down and one.usable for one in cluster.nodes if one.name in there):
         which = "1 node is" if off == 1 else f"{off:,} nodes are"
         later = _booting(cluster.values.get("ResumeTimeout", ""))
@@ -77,8 +80,6 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     if suspended:
         what = "1 job is" if suspended == 1 else f"{suspended:,} jobs are"
         yield f"{what} suspended: when {'it ends' if suspended == 1 else 'they end'} is not known"
-    near = [one for one in cluster.partitions if there.intersection(one.nodes)]
-    here = {one.name for one in near}
     choosy = [one for one in cluster.jobs if one.shared_with in OTHERS and here.intersection(one.partitions)]
     if choosy or any(one.shared_with in OTHERS for one in near):
         yield (
@@ -127,6 +128,22 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
         yield (
             f"Slurm {cluster.version} chooses nodes with GPUs by weights left by the job tried before; at a site of "
             "this size Gas relies on the published plans: a new job may start at another time than shown"
+        )
+
+
+def _of_schedulers(cluster: Cluster, here: set[str]) -> Iterator[str]:
+    given = cluster.scheduling.parameters
+    builtin = cluster.values.get("SchedulerType", "").rpartition("/")[2] == "builtin"
+    if builtin or given.get("bf_interval") == "-1":
+        yield (
+            f"Slurm does not backfill here ({'SchedulerType=sched/builtin' if builtin else 'bf_interval=-1'}): no job "
+            "starts before those ahead of it in the queue, which Gas ignores: jobs may start later than shown"
+        )
+    held = (one for one in cluster.jobs if one.pending and one.reason.startswith(("QOS", "Assoc")))
+    if "assoc_limit_stop" in given and any(here.intersection(one.partitions) for one in held):
+        yield (
+            "Slurm plans jobs that exceed a limit now as if they start in some minutes (assoc_limit_stop), and Gas as "
+            "if they start now: jobs may start at other times than shown"
         )
 
 
