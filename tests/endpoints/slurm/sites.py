@@ -1068,12 +1068,11 @@ class Backfill(Aspect):
 
 
 class Constraints(Aspect):
-    """Constraints with alternatives, counts of nodes, preferences."""
+    """Constraints with alternatives, and preferences; Gas ignores numbers of nodes by feature, and says so."""
 
     WAYS: ClassVar[tuple[dict[str, str | None], ...]] = (
-        {"constraint": "[fast|slow]"}, {"constraint": "(fast|slow)&ib"}, {"constraint": "[fast&ib|slow]"},
-        {"constraint": "[fast*2&slow*1]", "nodes": "3", "ntasks": "3"}, {"constraint": "fast*2", "nodes": "3",
-        "ntasks": "6"}, {"prefer": "ib"}, {"prefer": "slow", "constraint": "fast|slow"},
+        {"constraint": "[fast|slow]"}, {"constraint": "(fast|slow)&ib"}, {"constraint": "[(fast&ib)|slow]"},
+        {"prefer": "ib"}, {"prefer": "slow", "constraint": "fast|slow"},
         {"constraint": "[rack1|rack2]"}, {"constraint": "fast&rack1"}, {"constraint": "slow|ib|rack2"},
     )  # fmt: skip
 
@@ -1088,7 +1087,6 @@ class Constraints(Aspect):
     def probe(self, job, chance):
         if chance.random() < 0.8:
             self._ask(job, chance)
-        job.options.pop("nodes", None)
 
     def _ask(self, job, chance):
         job.options["ntasks"] = str(min(job.size, 16))
