@@ -173,6 +173,8 @@ def interpret(
     there = {name for one in open_ones for name in one.nodes}
     if own is not None and not anywhere(own):
         there &= set(own.nodes)
+        if not there:
+            raise Infeasible(f"{where} has no node of reservation {quoted(own.name)}")
     usable = np.flatnonzero(state.usable).tolist()
     units = {place: units_on(cluster.nodes[place], options) for place in usable if state.names[place] in there}
     at = {place: index for index, place in enumerate(place for place, count in units.items() if count > 0)}

@@ -372,6 +372,13 @@ def test_a_partition_that_starts_nothing_is_refused():
         interpret(replace(machine(), nodes=(Node("n0", 4, why_not=("DOWN",)),)))
 
 
+def test_a_partition_without_nodes_of_the_reservation_is_refused():
+    made = machine(partitions=(Partition("p", ("n0",)),), reservations=(kept("r", nodes=("n1",)),))
+    with pytest.raises(Infeasible, match='partition "p" has no node of reservation "r"'):
+        interpret(made, reservation="r")
+    assert interpret(replace(made, reservations=(kept("r", nodes=("n0", "n1")),)), reservation="r")
+
+
 def test_where_no_job_starts_on_any_node_their_states_are_named():
     def refused(*states):
         nodes = tuple(replace(one, why_not=why) for one, why in zip(machine(nodes=3).nodes, states, strict=True))
