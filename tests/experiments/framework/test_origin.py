@@ -2,6 +2,7 @@
 
 import pytest
 
+from experiments.framework.files import log_of_file
 from experiments.framework.logs import Source, find_logs, log_in
 from experiments.framework.origin import archive_notes
 
@@ -31,6 +32,15 @@ def test_bursts_missing_requests_and_partitions_are_said(log):
 
 def test_of_a_log_without_such_notes_nothing_is_said(log):
     assert archive_notes(log(["MaxProcs: 4", "Partition: 1 batch"], [10] * 8)) == ""
+
+
+@pytest.mark.parametrize(("column", "unit"), [("AllocCPUS", "cpus"), ("AllocNodes", "nodes")])
+def test_notes_on_a_log_with_malformed_lines_or_of_nodes_are_no_error(tmp_path, column, unit):
+    """A study of hours ended with an error when its report was written."""
+    row = "{}|ann|2026-01-01T00:00:00|2026-01-01T00:01:00|2026-01-01T00:11:00|01:00:00|4\n"
+    jobs = "".join(row.format(number) for number in range(1, 5))
+    (tmp_path / "jobs.txt").write_text(f"JobID|User|Submit|Start|End|Timelimit|{column}\n{jobs}5|bob\n")
+    assert archive_notes(log_of_file(tmp_path / "jobs.txt", unit=unit, processors=8)) == ""
 
 
 def test_notes_on_real_logs(traces):
