@@ -93,20 +93,21 @@ class Stated:
             found["JobDefaults"] = ",".join(of_gpus)
         return found | ({"SLURM_VERSION": release} if release else {})
 
-    def of_partition(self, one: Partition) -> Partition:
-        """Return a partition completed by what slurmrestd v0.0.38 does not publish, such as OverSubscribe and Default.
+    def of_partition(self, one: Partition, *, early: bool) -> Partition:
+        """Return a partition completed by what slurmrestd does not publish; `early`: up to v0.0.38.
 
-        OverSubscribe is EXCLUSIVE, FORCE:4, NO or YES:2 (slurm.conf(5)).
+        OverSubscribe is EXCLUSIVE, FORCE:4, NO or YES:2 (slurm.conf(5)); v0.0.39 and later publish it.
         """
         line = {key.lower(): value for key, value in self.partitions.get(one.name, {}).items()}
         if not line:
             return one
-        sharing, _, number = line.get("oversubscribe", line.get("shared", "NO")).upper().partition(":")
-        jobs = int(number) if number.isdecimal() else 4
+        if early:
+            sharing, _, number = line.get("oversubscribe", line.get("shared", "NO")).upper().partition(":")
+            jobs = int(number) if number.isdecimal() else 4
+            shared = max(jobs, 1) if sharing in ("FORCE", "YES") else 1
+            one = replace(one, whole_nodes=sharing == "EXCLUSIVE", sharing=shared)
         return replace(
             one,
-            whole_nodes=sharing == "EXCLUSIVE",
-            sharing=max(jobs, 1) if sharing in ("FORCE", "YES") else 1,
             default=line.get("default", "NO").upper() == "YES",
             preempt_mode=one.preempt_mode or line.get("preemptmode", "").upper(),
             least_loaded=one.least_loaded or line.get("lln", "NO").upper() == "YES",

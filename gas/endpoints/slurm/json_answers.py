@@ -159,8 +159,7 @@ def read_cluster(
     nodes = tuple(map(node, found.get("nodes", ())))
     partitions = tuple(map(partition, found.get("partitions", ())))
     early = any("maximums" not in entry.value for entry in found.get("partitions", ()))
-    if early:
-        partitions = tuple(map(stated.of_partition, partitions))
+    partitions = tuple(stated.of_partition(one, early=early) for one in partitions)
     partitions = with_default_memory(partitions, config)
     nodes, partitions, hiding = shown_or_stand_ins(nodes, partitions)
     cautions += hiding

@@ -1,5 +1,7 @@
 """What slurm.conf says, where slurmrestd does not: the same as scontrol would, with the defaults of the release."""
 
+from dataclasses import replace
+
 import pytest
 from slurm_standing import told
 
@@ -78,13 +80,17 @@ def test_what_is_no_key_is_refused_with_the_nearest(given, words):
 
 def test_partitions_that_give_out_whole_nodes_are_known_by_their_line():
     stated = read_conf(CONF, "x")
-    main, other, unknown = (stated.of_partition(Partition(name, ("n1",))) for name in ("main", "third", "fourth"))
+    main, other, unknown = (
+        stated.of_partition(Partition(name, ("n1",)), early=True) for name in ("main", "third", "fourth")
+    )
     assert (main.whole_nodes, main.default, main.sharing) == (True, True, 1)
     assert (other.whole_nodes, other.default, other.sharing, other.preempt_mode) == (False, False, 3, "OFF")
     assert [main.least_loaded, other.least_loaded] == [False, True]
     assert [main.shared_with, other.shared_with] == ["", "user"]
     assert [main.closed_by, other.closed_by] == [{}, {"ReqResv": "YES"}]
     assert unknown == Partition("fourth", ("n1",))
+    late = stated.of_partition(Partition("third", ("n1",), sharing=2), early=False)
+    assert late == replace(other, sharing=2), "v0.0.39 and later publish OverSubscribe"
 
 
 @pytest.mark.parametrize("release", ["22.05", "24.11"])
