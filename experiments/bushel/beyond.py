@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 import numpy as np
 
 from experiments.bushel.claims import share_lost
 from experiments.bushel.pictures import Lines, Points, draw_lines
 from experiments.bushel.results import (
     DRAWN,
+    FASTER,
+    FASTER_PERCENTS,
     KINDS,
     MIXES,
     OPPONENTS,
@@ -18,11 +23,25 @@ from experiments.bushel.results import (
     Results,
 )
 from experiments.framework.ledger import Result
+from experiments.moldable.benchmarks import Mix
 from experiments.moldable.substitution import Opponent
+from experiments.published import bushel
 from gas.intervals import FEWEST, Interval
 from gas.report.blocks import Cell, Column, Picture, Section, Table, Text, heads
 
-__all__ = ["drawn_section", "means_caption", "others_section", "points", "shades", "terms_section", "text_of"]
+__all__ = [
+    "FASTER_TITLE",
+    "NEAR",
+    "drawn_section",
+    "faster_section",
+    "means_caption",
+    "met_means",
+    "others_section",
+    "points",
+    "shades",
+    "terms_section",
+    "text_of",
+]
 __all__ += ["text_of_figure", "users_section"]
 
 _OTHERS = (
@@ -38,6 +57,13 @@ _DRAWN = (
     "that a user chose is rarely the best one. Unlike at a real centre, walltimes have no limit, so jobs may run long "
     "on few processors."
 )
+
+NEAR: Final = 0.25
+"""Relative difference within which a printed mean counts as met."""
+
+FASTER_TITLE: Final = "Faster benchmarks"
+
+_USUAL: Mapping[Mix, Kind] = {mix: KINDS[mix, "own"] for mix in MIXES}
 
 _FEW_MONTHS = f"With fewer than {FEWEST} months, there are no intervals."
 
@@ -177,7 +203,8 @@ def terms_section(study: Results) -> Section:
     """Return the section on means in other settings than the paper's."""
     rows: list[tuple[Cell | str, ...]] = []
     for kind in study.kinds:
-        if kind in KINDS.values() and kind not in [KINDS["thirds", opponent] for opponent in OPPONENTS]:
+        shown_above = [*KINDS.values(), *FASTER.values()]
+        if kind in shown_above and kind not in [KINDS["thirds", opponent] for opponent in OPPONENTS]:
             continue
         for percent in OTHER_DRAWN_PERCENTS if isinstance(kind, Drawn) else OTHER_PERCENTS:
             if not any(study.at(site.trace, kind, percent) for site, _ in study.logs):
@@ -205,6 +232,39 @@ def _first_seed(result: Result) -> list[Cell | str]:
     times = f"{others['static'] / max(others['gas'], 1):.2f}" if others["gas"] is not None else ""
     gain = f"{static / max(gas, 1):.2f}"
     return [f"{gas:,.0f}", f"{static:,.0f}", gain if static > gas else Cell(gain, "bad"), times]
+
+
+def met_means(study: Results, trace: str, kinds: Mapping[Mix, Kind]) -> tuple[int, int]:
+    """Return how many printed means at `FASTER_PERCENTS` are met within `NEAR`, and how many are compared."""
+    met = compared = 0
+    for one in bushel():
+        if one.trace != trace or one.percent not in FASTER_PERCENTS:
+            continue
+        for who, printed in (("gas", one.gas), ("static", one.static)):
+            here = study.figure(trace, kinds[one.mix], one.percent, who, "mean")
+            compared += here is not None
+            met += here is not None and abs(here / printed - 1) <= NEAR
+    return met, compared
+
+
+def faster_section(study: Results) -> Section:
+    """Return the section on faster benchmarks: how many printed means are met with them and without."""
+    rows = [
+        (site.trace, *(_of(met_means(study, site.trace, kinds)) for kinds in (_USUAL, FASTER)))
+        for site, _ in study.logs
+    ]
+    columns = (Column("log", left=True), Column("usual benchmarks"), Column("faster benchmarks"))
+    text = (
+        f"Means of Tables 5.9 to 5.11 and 5.15 to 5.17 within {NEAR:.0%} of the printed ones, with "
+        f"{', '.join(map(str, FASTER_PERCENTS[:-1]))} and {FASTER_PERCENTS[-1]}% of the jobs replaced. Faster "
+        "benchmarks: times for at most 128 processors, multiplied by 0.6, as fitted to Tables 5.2 to 5.7 (gas "
+        "experiment setups); first seed only. Static requests have the size of the replaced job."
+    )
+    return Section(FASTER_TITLE, (Text(text), Table(columns, tuple(rows))))
+
+
+def _of(met: tuple[int, int]) -> str:
+    return f"{met[0]} of {met[1]}" if met[1] else "not run"
 
 
 def users_section(study: Results) -> Section:

@@ -20,14 +20,26 @@ from experiments.framework.results import Seeded, SiteResults
 from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.moldable import substitution
-from experiments.moldable.benchmarks import Mix
+from experiments.moldable.benchmarks import Form, Mix
 from experiments.moldable.moldability import Moldability
 from experiments.moldable.substitution import Opponent
 from experiments.moldable.terms import BASE, TERMS, Terms
 from gas.errors import BadInput
 from gas.intervals import Interval, ratio_by_months
 
-__all__ = ["DRAWN", "DRAWN_PERCENTS", "FULL_SEEDS", "KINDS", "MIXES", "OPPONENTS", "PERCENTS", "Drawn", "Results"]
+__all__ = [
+    "DRAWN",
+    "DRAWN_PERCENTS",
+    "FASTER",
+    "FASTER_PERCENTS",
+    "FULL_SEEDS",
+    "KINDS",
+    "MIXES",
+    "OPPONENTS",
+    "PERCENTS",
+    "Drawn",
+    "Results",
+]
 __all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", "bushel_runs", "summarised"]
 
 
@@ -61,6 +73,16 @@ KINDS: Mapping[tuple[Mix, Opponent], Terms] = {
     for opponent, how in OPPONENTS.items()
 }
 
+FASTER: Mapping[Mix, Terms] = {
+    mix: replace(
+        KINDS[mix, "own"],
+        name=f"{words}; benchmarks for at most 128 processors, 0.6 times as long",
+        form=Form(slower=0.6, largest=128),
+    )
+    for mix, words in MIXES.items()
+}
+"""With sizes and speeds that `gas experiment setups` fitted to Tables 5.2 to 5.7."""
+
 DRAWN = (
     Drawn("own speed-ups, as Cirne and Berman later drew them"),
     Drawn("constraints on sizes as in their survey", Moldability(constraint="survey")),
@@ -76,6 +98,8 @@ DRAWN_PERCENTS = (5, 10, 25, 50, 75, 100)
 OTHER_PERCENTS = (20, 50)
 """Percentages of moldable jobs on other terms than the paper's."""
 OTHER_DRAWN_PERCENTS = (50, 100)
+
+FASTER_PERCENTS = (10, 20, 30)
 
 FULL_SEEDS = 3
 
@@ -163,6 +187,7 @@ def _wanted(options: Options, every_seed: range) -> Iterable[tuple[Kind, Sequenc
     if options.others:
         others = [terms for terms in TERMS[1:] if terms.opponent != "own" and terms.begin == BASE.begin]
         yield from ((terms, OTHER_PERCENTS, every_seed[:1]) for terms in others)
+        yield from ((terms, FASTER_PERCENTS, every_seed[:1]) for terms in FASTER.values())
         yield from ((drawn, OTHER_DRAWN_PERCENTS, every_seed[:1]) for drawn in DRAWN[1:])
 
 

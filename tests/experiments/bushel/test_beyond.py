@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from experiments.bushel.beyond import drawn_section, others_section, shades, terms_section, text_of, users_section
-from experiments.bushel.results import KINDS, Results
+from experiments.bushel.beyond import (
+    drawn_section,
+    faster_section,
+    others_section,
+    shades,
+    terms_section,
+    text_of,
+    users_section,
+)
+from experiments.bushel.results import FASTER, KINDS, Results
+from experiments.published import bushel
 from gas.intervals import interval
 from gas.report.blocks import Cell, Table
 
@@ -36,6 +45,21 @@ def test_on_other_terms_a_loss_is_marked(study, figures, made_study):
     assert {row[4] for row in table(terms_section(study))} == {"5.00"}
     worse = made_study(lambda run: figures(500.0, 100.0, run.percent), others=True)
     assert {row[4] for row in table(terms_section(worse))} == {Cell("0.20", "bad")}
+
+
+def test_the_printed_means_that_faster_benchmarks_meet_are_counted(figures, made_study):
+    printed = {(one.trace, one.mix, one.percent): one for one in bushel()}
+
+    def result_of(run):
+        one = printed.get((run.site.trace, getattr(run.kind, "mix", ""), run.percent))
+        if run.kind not in FASTER.values() or one is None:
+            return figures(100.0, 500.0, run.percent)
+        return figures(one.gas * 1.24, one.static * (1.24 if run.percent == 10 else 1.26), run.percent)
+
+    met = {row[0]: row[1:] for row in table(faster_section(made_study(result_of, others=True)))}
+    assert met["KTH"] == ("0 of 18", "12 of 18")
+    short = table(faster_section(made_study(lambda run: figures(100.0, 500.0, run.percent))))
+    assert {row[2] for row in short} == {"not run"}
 
 
 def test_users_stand_beside_jobs(study):

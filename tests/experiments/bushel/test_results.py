@@ -1,6 +1,15 @@
 """The runs of a bushel of applications: every share of every mix, beside the tables of the paper."""
 
-from experiments.bushel.results import DRAWN, DRAWN_PERCENTS, KINDS, PERCENTS, Options, bushel_runs
+from experiments.bushel.results import (
+    DRAWN,
+    DRAWN_PERCENTS,
+    FASTER,
+    FASTER_PERCENTS,
+    KINDS,
+    PERCENTS,
+    Options,
+    bushel_runs,
+)
 from experiments.framework.logs import find_logs
 from experiments.moldable.terms import TERMS
 from experiments.published import bushel, bushel_details, load_ratios
@@ -35,6 +44,7 @@ def test_every_share_of_every_mix_is_run_with_every_seed_and_other_terms_with_on
     runs = bushel_runs(Options(seeds=2), logs)
     of_log = [run for run in runs if run.site.trace == "KTH"]
     base = 2 * (len(KINDS) * len(PERCENTS) + len(DRAWN_PERCENTS))
-    assert len(of_log) == base + 2 * (len(TERMS) - 3) + 2 * (len(DRAWN) - 1)
+    faster = len(FASTER) * len(FASTER_PERCENTS)
+    assert len(of_log) == base + 2 * (len(TERMS) - 3) + faster + 2 * (len(DRAWN) - 1)
     assert {run.seed for run in of_log if run.kind not in (*KINDS.values(), DRAWN[0])} == {0}
     assert len(bushel_runs(Options(seeds=2, others=False), logs)) == 2 * base
