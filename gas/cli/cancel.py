@@ -10,7 +10,7 @@ import typer
 from gas.agent.schedulers import job_endpoint, job_of
 from gas.agent.states import ENDED, describe
 from gas.cli.completion import active_jobs
-from gas.cli.options import ConfigFile, Json, OneEndpoint
+from gas.cli.options import ConfigFile, Json, OneEndpoint, only
 from gas.cli.tables import many, note, print_json, remark, say
 from gas.endpoints import JobEndpoint
 from gas.errors import BadInput, JobFailed, outcome_of
@@ -41,8 +41,9 @@ def cancel_command(
             if jobs
             else "which job? Write its number (gas cancel 12 14), or --all for all your queued and running jobs"
         )
+    one = only(endpoint)
     if everything:
-        where = job_endpoint(endpoint, config)
+        where = job_endpoint(one, config)
         numbers, kept = _own(where)
         if not yes:
             _ask(where, numbers)
@@ -53,7 +54,7 @@ def cancel_command(
     failed: list[dict[str, str]] = []
     for reference in references:
         try:
-            target, number = (where, int(reference)) if everything else job_of(reference, endpoint, config)
+            target, number = (where, int(reference)) if everything else job_of(reference, one, config)
             before = target.job(number)["state"]
             after = target.cancel(number)
         except Exception as error:

@@ -10,7 +10,7 @@ import typer
 
 from gas.agent.schedulers import job_of
 from gas.cli.completion import AnyJob
-from gas.cli.options import ConfigFile, Json, OneEndpoint
+from gas.cli.options import ConfigFile, Json, OneEndpoint, only
 from gas.cli.states import report_end
 from gas.cli.tables import many, print_json, remark, write_output
 from gas.endpoints import JobEndpoint
@@ -47,7 +47,7 @@ def logs_command(
     """
     if follows and (json or limit is not None):
         raise BadInput(f"{'--json' if json else '--bytes'}: --follow prints all output as it is; leave out one of them")
-    where, number = job_of(job, endpoint, config)
+    where, number = job_of(job, only(endpoint), config)
     stream: Literal["stdout", "stderr"] = "stderr" if stderr else "stdout"
     if follows:
         from gas.agent.following import follow_output

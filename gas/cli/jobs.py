@@ -13,7 +13,7 @@ from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_o
 from gas.agent.states import ENDED, describe, size_of
 from gas.cli.completion import JobReference, all_jobs
 from gas.cli.job_selection import STATES, Selection
-from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
+from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint, only
 from gas.cli.states import ends_text, exit_status_of, offered_text, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, remark, say
 from gas.endpoints import JobEndpoint
@@ -79,13 +79,13 @@ def status_command(
     if chosen != Selection() and (key is not None or job is not None or follows):
         raise BadInput("--user, --state and --since: select from all jobs; leave out JOB, --key and --follow")
     if follows:
-        one = _one(endpoint)
+        one = only(endpoint)
         where, number = (job_endpoint(one, config), None) if job is None else job_of(job, one, config)
         from gas.cli.follow import follow_and_print
 
         follow_and_print(where, number, json=json)
     elif job is not None:
-        where, number = job_of(job, _one(endpoint), config)
+        where, number = job_of(job, only(endpoint), config)
         _show_job(where.job(number), json=json)
     elif key is not None:
         endpoints = job_endpoints(endpoint, config)
@@ -104,13 +104,6 @@ def status_command(
         _show_job(found[1], json=json)
     else:
         _show_schedules(job_endpoints(endpoint, config), chosen, chosen.ended(ended), json=json)
-
-
-def _one(names: list[str] | None) -> str | None:
-    """Return the scheduler of -e for commands that take only one; None without -e."""
-    if names and len(names) > 1:
-        raise BadInput(f"-e {' -e '.join(names)}: give one scheduler")
-    return names[0] if names else None
 
 
 def _show_job(found: dict[str, Any], *, json: bool) -> None:
@@ -220,7 +213,7 @@ def wait_command(
     The exit code is 0 if the job completed, 4 if its scheduler does not answer, else 1.
     """
     silence = parse_duration(patience, "--patience", minimum=0)
-    where, number = job_of(job, endpoint, config)
+    where, number = job_of(job, only(endpoint), config)
     found = wait_for_end(where, number, timeout, patience=silence, quiet=json)
     if json:
         print_json({"schema": "gas.job/1", **found})
@@ -279,7 +272,7 @@ def reserve_command(
     --key create one in total.
     """
     seconds = parse_duration(walltime, "--walltime")
-    where = job_endpoint(endpoint, config)
+    where = job_endpoint(only(endpoint), config)
     begin = Instant.parse(start, "--start")
     found = reserve(
         where,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gas.agent.schedulers import job_endpoint
-from gas.cli.options import ConfigFile, Json, OneEndpoint
+from gas.cli.options import ConfigFile, Json, OneEndpoint, only
 from gas.cli.tables import many, note, print_json, say
 from gas.endpoints import S3Endpoint
 from gas.errors import BadInput
@@ -46,7 +46,7 @@ def machine_command(
 
     Running jobs continue when the machine shrinks. Broken promises are listed, and reported to the jobs' users.
     """
-    where = job_endpoint(endpoint, config)
+    where = job_endpoint(only(endpoint), config)
     if not isinstance(where, S3Endpoint):
         raise BadInput(f"{where.name}: is not an S³ service; gas machine works only with S³")
     if processors is None and accept is None:

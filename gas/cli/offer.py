@@ -12,7 +12,7 @@ from gas.agent.reserving import clock_of
 from gas.agent.schedulers import job_of
 from gas.agent.states import describe
 from gas.cli.completion import QueuedJob
-from gas.cli.options import INSTANTS, ConfigFile, Json, OneEndpoint
+from gas.cli.options import INSTANTS, ConfigFile, Json, OneEndpoint, only
 from gas.cli.tables import print_json, say
 from gas.errors import BadInput
 
@@ -47,7 +47,7 @@ def offer_command(
         raise BadInput("--accept, --decline: only one of them is possible")
     if not_before is not None and not declines:
         raise BadInput("--not-before: applies to --decline; add that")
-    where, number = job_of(job, endpoint, config)
+    where, number = job_of(job, only(endpoint), config)
     there = offering(where, f"job {number}")
     if accepts:
         found = accept(there, number)

@@ -11,6 +11,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from gas.errors import BadInput
+
 __all__ = [
     "INSTANTS",
     "AvailabilityFiles",
@@ -22,6 +24,7 @@ __all__ = [
     "StateDirectory",
     "grouped",
     "named_directory",
+    "only",
 ]
 
 INSTANTS = "18:30, tomorrow 9:00, Monday 9:00, 30min, +2h, 2026-11-21T08:00 or @EPOCH"
@@ -64,7 +67,7 @@ ConfigFile = Annotated[
     ),
 ]
 OneEndpoint = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--endpoint",
         "-e",
@@ -74,6 +77,19 @@ OneEndpoint = Annotated[
         help="Scheduler: a name in the configuration, or the URL of an S³ service (default: the only one configured).",
     ),
 ]
+
+
+def only(endpoint: list[str] | None) -> str | None:
+    """Return the scheduler of -e for commands that take only one; None without -e.
+
+    Parameters
+    ----------
+    endpoint
+        All that were given (`OneEndpoint`): of several, click would use the last without a word.
+    """
+    if endpoint and len(endpoint) > 1:
+        raise BadInput(f"-e {' -e '.join(endpoint)}: give one scheduler")
+    return endpoint[0] if endpoint else None
 
 
 def named_directory(text: str) -> Path:

@@ -11,7 +11,7 @@ from gas.agent.options import ReshapeOptions, percentage
 from gas.agent.schedulers import job_of
 from gas.agent.states import ENDED
 from gas.cli.completion import QueuedJob
-from gas.cli.options import ConfigFile, Json, OneEndpoint, grouped
+from gas.cli.options import ConfigFile, Json, OneEndpoint, grouped, only
 from gas.cli.planning import MaxProcessorHours, Predict, StaleOk, agent_for, forecasting
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end
@@ -97,7 +97,7 @@ def reshape_command(
     """
     options, likely = gain.options(stale_ok=stale_ok), forecasting(predict, risk=risk)
     work = subject.work()
-    where, number = job_of(job, endpoint, config)
+    where, number = job_of(job, only(endpoint), config)
     done = agent_for(work, [where]).reshape(number, options, processors=processors, dry_run=dry_run, forecasting=likely)
     if json:
         print_json(done.to_wire())
@@ -134,7 +134,7 @@ def watch_command(
     pause = parse_duration(every, "--every")
     options, likely = gain.options(stale_ok=stale_ok), forecasting(predict, risk=risk)
     work = subject.work()
-    where, number = job_of(job, endpoint, config)
+    where, number = job_of(job, only(endpoint), config)
     report = _print_object if json else _print_line
     last = agent_for(work, [where]).watch(
         number, report, options, every=pause, until_end=wait, dry_run=dry_run, forecasting=likely

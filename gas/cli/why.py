@@ -7,7 +7,7 @@ from typing import Any
 from gas.agent.schedulers import job_of
 from gas.agent.states import describe
 from gas.cli.completion import QueuedJob
-from gas.cli.options import ConfigFile, Json, OneEndpoint
+from gas.cli.options import ConfigFile, Json, OneEndpoint, only
 from gas.cli.tables import many, note, print_json, say
 from gas.times import duration_text, iso_time, relative_text
 
@@ -28,7 +28,7 @@ def why_command(
     when the job would start with a shorter time limit, fewer processors, another partition or another QOS. Changes
     nothing.
     """
-    where, number = job_of(job, endpoint, config)
+    where, number = job_of(job, only(endpoint), config)
     record = where.job(number)
     if record["state"] != "queued":
         if json:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from faulty_proxy import Proxy
@@ -229,6 +230,33 @@ def test_reserve_and_see_it_in_the_list(gas, s3):
     clash = gas("reserve", "-e", s3.url, "-p", "10", "--start", f"@{made['promise']}", "-w", "30m")
     assert clash.code == 5
     assert "nothing was reserved" in clash.err
+
+
+OCEAN = str(Path(__file__).parents[1] / "examples" / "ocean.toml")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["wait", "1"],
+        ["logs", "1"],
+        ["why", "1"],
+        ["cancel", "1"],
+        ["cancel", "--all"],
+        ["reshape", "1", OCEAN],
+        ["reserve", "-p", "1", "--start", "+1h", "-w", "1h"],
+        ["offer", "1"],
+        ["machine"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_of_two_schedulers_none_is_chosen_without_a_word(gas, s3, words):
+    kept = s3.simulated(1, 1000)["id"]
+    result = gas(*words, "-e", "http://127.0.0.1:9", "-e", s3.url)
+    assert result.code == 2
+    assert f"-e http://127.0.0.1:9 -e {s3.url}: give one scheduler" in result.err
+    assert s3.job(kept)["state"] in ("queued", "running")
+    assert len(s3.get("/v1/jobs").json()["jobs"]) == 1, "nothing was reserved"
 
 
 @pytest.mark.thorough(but=3)
