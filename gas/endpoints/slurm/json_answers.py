@@ -53,6 +53,9 @@ OPTIONAL: Mapping[str, str] = MappingProxyType(
 )
 """Endpoints that a plan can do without, and what it then lacks."""
 
+UNPUBLISHED = ("DefMemPerNode", "MaxMemPerCPU")
+"""Keys of slurm.conf that slurmrestd of Slurm 26.05 leaves out of the configuration (seen)."""
+
 
 def _entries(answers: Mapping[str, str | bytes], endpoint: str, key: str) -> list[Entry]:
     """Return the objects in an answer, each with its kind and name for messages."""
@@ -149,6 +152,8 @@ def read_cluster(
         cautions.append(
             f"this version does not publish its SchedulerParameters: they are read from {stated.source}{some}"
         )
+    elif config:
+        config |= {key: stated.values[key] for key in UNPUBLISHED if key in stated.values and key not in config}
     private = hidden(config)
     required = [kind for kind in ("nodes", "partitions") if kind not in failed]
     asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind in required]
@@ -161,6 +166,12 @@ def read_cluster(
     early = any("maximums" not in entry.value for entry in found.get("partitions", ()))
     partitions = tuple(stated.of_partition(one, early=early) for one in partitions)
     partitions = with_default_memory(partitions, config)
+    counts = "MEMORY" in config.get("SelectTypeParameters", "").upper() and not stated.values
+    if counts and any(one.memory_per_cpu is None and one.memory_per_node is None for one in partitions):
+        cautions.append(
+            "slurmrestd does not publish DefMemPerNode: if it is set, jobs that request no memory start earlier than "
+            "shown"
+        )
     nodes, partitions, hiding = shown_or_stand_ins(nodes, partitions)
     cautions += hiding
     if "reservations" not in found:
@@ -258,6 +269,8 @@ def _optional(
     try:
         if "conf" in answers:
             config = json_values(Entry(_document(answers, "conf").find("slurm_conf"), "conf, slurm_conf").value)
+            if "MaxMemPerNode" not in config and "MaxMemPerCPU" in config:  # seen on 26.05: it shows one as the other
+                config["MaxMemPerNode"] = config.pop("MaxMemPerCPU")
     except Unreachable as error:
         reasons["conf"] = str(error)
     try:

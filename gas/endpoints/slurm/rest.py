@@ -162,7 +162,8 @@ class RestTransport(RestClient):
                     answers[endpoint] = self._kept.get(endpoint, partial(self._read, endpoint, deadline))
                 except GasError as error:
                     failed[endpoint] = str(error)
-        stated = Stated() if "conf" in answers else self._stated(answers, deadline)
+        named = self.stated is not None or self.conf is not None  # else it is a matter of more commands
+        stated = Stated() if "conf" in answers and not named else self._stated(answers, deadline)
         cluster = self._understood(lambda: read_cluster(answers, name=name, failed=failed, stated=stated))
         if chosen_by_switches(cluster.values):
             with suppress(GasError):  # `caveats` reports that switches are unknown

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from slurm_answers import changed, number, recorded, renewed
 from thorough import examples
 
+from gas.endpoints.slurm.conf_file import Stated
 from gas.endpoints.slurm.json_answers import ANSWERS, OPTIONAL, read_cluster, read_jobs
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
@@ -227,6 +228,25 @@ def test_what_jobs_ask_for_and_partitions_limit_is_read(renewed_answers):
         assert read_jobs(other)[0].unclear == ("gres-flags=enforce-binding",)
     other = changed(renewed_answers, "jobs", lambda document: document["jobs"][0].update(required_switches=1))
     assert read_jobs(other)[0].unclear == ("switches=1",)
+
+
+def with_memory(published, stated=(), **memory):
+    """Return the first partition and the cautions, where memory counts, with keys of memory in slurmrestd's answer."""
+    config = {"SelectTypeParameters": ["CR_CORE_MEMORY"], **memory}
+    answers = published | {"conf": json.dumps({"slurm_conf": config})}
+    found = read_cluster(answers, name="x", stated=Stated(dict(stated), "/etc/slurm.conf", whole=True))
+    return found.partitions[0], [one for one in found.cautions if "DefMemPerNode" in one]
+
+
+def test_memory_that_slurmrestd_leaves_out_or_misnames_is_that_of_slurm_conf(published):
+    """Seen on 26.05: it shows MaxMemPerNode as MaxMemPerCPU, and neither MaxMemPerCPU nor DefMemPerNode."""
+    one, cautions = with_memory(published, MaxMemPerCPU=number(3000))
+    assert (one.most_memory_per_node, one.most_memory_per_cpu, one.memory_per_node) == (3000, None, None)
+    assert len(cautions) == 1
+    one, cautions = with_memory(published, {"DefMemPerNode": "2000", "MaxMemPerCPU": "400"})
+    assert (one.most_memory_per_node, one.most_memory_per_cpu, one.memory_per_node) == (None, 400, 2000)
+    assert not cautions
+    assert not with_memory(published, DefMemPerCPU=number(200))[1]
 
 
 @pytest.mark.parametrize(("memory", "found"), [("gpu:900", 900), ("gres:gpu:900", None)])

@@ -41,6 +41,19 @@ def test_late_versions_are_read(server):
     assert transport(server).cluster("x") == read_cluster(answers, name="x")
 
 
+def test_a_named_slurm_conf_completes_a_published_configuration(server, tmp_path):
+    """Slurm 26.05 publishes its configuration, but not PreemptMode of partitions."""
+    answers = renewed(recorded("v0.0.38"), {5: "n[07-15]"})
+    server.publishes("v0.0.43", answers | {"conf": json.dumps({"slurm_conf": {"PreemptMode": "REQUEUE"}})})
+    paths = {f"/slurm/v0.0.43/{endpoint}": {} for endpoint in ("jobs", "conf")}
+    server.answers["GET", "/openapi/v3"] = Answer({"openapi": "3.0.2", "paths": paths})
+    plain, with_file = transport(server), transport(server)
+    with_file.conf = tmp_path / "slurm.conf"
+    with_file.conf.write_text("PartitionName=debug Nodes=n[01-02] PreemptMode=OFF")
+    modes = [[one.preempt_mode for one in rest.cluster("x").partitions] for rest in (plain, with_file)]
+    assert modes == [["", ""], ["", "OFF"]]
+
+
 def test_the_user_and_the_token_go_out_in_slurms_own_headers(server):
     transport(server).jobs()
     headers = server.headers()
