@@ -16,8 +16,9 @@ from documents.extras import way_to_install
 from gas.availability import AvailabilityList, NodeAvailability
 from gas.errors import BadInput, Missing
 from gas.pictures.canvas import GREY, SCHEDULE_STYLE, drawn_into, fix_layout, legend_below, policy_handles, tidy
-from gas.pictures.machine_use import machine_use_panels, whole_window
+from gas.pictures.machine_use import machine_use_panels
 from gas.pictures.plan import PLAN_STYLE, availability_figure, plan_figure
+from gas.pictures.schedule_gantt import whole_window
 from gas.planner import Plan
 from gas.prediction.choice import Prediction
 from gas.prediction.forecast import Forecast

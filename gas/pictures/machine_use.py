@@ -27,8 +27,7 @@ from gas.pictures.canvas import (
     write_figure,
 )
 from gas.pictures.dates import date_axis
-from gas.pictures.schedule_gantt import check_window
-from gas.simulation.metrics import span
+from gas.pictures.schedule_gantt import check_window, whole_window
 from gas.simulation.schedule import Schedule
 from gas.simulation.timeline import Timeline, step_means, timeline
 from gas.times import duration_text
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_machine_use", "machine_use_panels", "whole_window"]
+__all__ = ["draw_machine_use", "machine_use_panels"]
 
 _MOST_STEPS = 1500  # a panel with more steps shows ...
 _MOST_COLUMNS = 400  # ... means over columns of a round length, at most this many
@@ -71,13 +70,6 @@ def draw_machine_use(
     check_finished(schedules)
     shown = check_window(window) if window else whole_window(schedules)
     write_figure(lambda: _figure(schedules, log, shown), path)
-
-
-def whole_window(schedules: Sequence[Schedule]) -> tuple[int, int]:
-    """Return the span from the first submission to the last finish under any of the schedules."""
-    spans = [span(one) for one in schedules]
-    first, last = min(begin for begin, _ in spans), max(end for _, end in spans)
-    return first, max(last, first + 1)
 
 
 def machine_use_panels(

@@ -40,7 +40,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MOST_CHARTS", "check_window", "draw_gantt", "gantt_handles", "gantt_panel", "gantt_users", "queue_window"]
+__all__ = [
+    "MOST_CHARTS",
+    "check_window",
+    "draw_gantt",
+    "gantt_handles",
+    "gantt_panel",
+    "gantt_users",
+    "queue_window",
+    "whole_window",
+]
 
 MOST_CHARTS = 4
 """Largest number of schedules that are drawn one below the other."""
@@ -92,7 +101,7 @@ def draw_gantt(
     if not 1 <= len(schedules) <= MOST_CHARTS:
         raise BadInput(f"{len(schedules)} schedules: Gantt charts are limited to {MOST_CHARTS}")
     check_finished(schedules)
-    shown = check_window(window) if window else queue_window(schedules[0])
+    shown = check_window(window) if window else queue_window(schedules)
     write_figure(lambda: _figure(schedules, log, shown), path)
 
 
@@ -109,12 +118,19 @@ def check_window(window: tuple[int, int]) -> tuple[int, int]:
     return window
 
 
-def queue_window(schedule: Schedule, length: int = 7 * _DAY) -> tuple[int, int]:
-    """Return the span of a schedule around the instant with the most queued work; all of it if it is short."""
-    first, last = span(schedule)
+def whole_window(schedules: Sequence[Schedule]) -> tuple[int, int]:
+    """Return the span from the first submission to the last finish under any of the schedules."""
+    spans = [span(one) for one in schedules]
+    first, last = min(begin for begin, _ in spans), max(end for _, end in spans)
+    return first, max(last, first + 1)
+
+
+def queue_window(schedules: Sequence[Schedule], length: int = 7 * _DAY) -> tuple[int, int]:
+    """Return a span of schedules, around the instant with the most queued work under the first; all if it is short."""
+    first, last = whole_window(schedules)
     if last - first <= length * 3 // 2:
-        return first, max(last, first + 1)
-    line = timeline(schedule)
+        return first, last
+    line = timeline(schedules[0])
     peak = int(line.times[int(np.argmax(line.queued_work))])
     begin = min(max(peak - length // 2, first), last - length)
     return begin, begin + length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gas.errors import BadInput
 from gas.pictures.canvas import (
@@ -20,12 +20,20 @@ from gas.pictures.canvas import (
 )
 from gas.pictures.dates import window_text
 from gas.pictures.distributions import distribution_panels
-from gas.pictures.machine_use import machine_use_panels, whole_window
-from gas.pictures.schedule_gantt import check_window, gantt_handles, gantt_panel, gantt_users, queue_window
+from gas.pictures.machine_use import machine_use_panels
+from gas.pictures.schedule_gantt import (
+    check_window,
+    gantt_handles,
+    gantt_panel,
+    gantt_users,
+    queue_window,
+    whole_window,
+)
 from gas.simulation.schedule import Schedule
 from workloads import Log
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -53,8 +61,8 @@ def draw_simulation(
     log
         The log of the schedules; its zone dates the axes, its acknowledgement is the picture's footer.
     window
-        First and last second of the log to show over time. None: Gantt charts show the week with the most queued work
-        under the first schedule, the other panels the time from the first submission to the last finish.
+        First and last second of the log to show over time. None: the time from the first submission to the last finish
+        under any schedule; if this is long, Gantt charts show the week with the most queued work under the first.
     beside
         Schedules in other pictures to compare with this one: time ranges and users' colours are chosen as for one
         picture of all schedules.
@@ -83,9 +91,10 @@ def _figure(
     schedules: Sequence[Schedule], log: Log, window: tuple[int, int] | None, beside: Sequence[Schedule]
 ) -> Figure:
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
     charts, labels = schedules[:MOST_CHARTS], policy_labels(schedules)
-    close = window or queue_window(beside[0])
+    close = window or queue_window(beside)
     far = window or whole_window(beside)
     chart = 2.3 if len(charts) <= 3 else 1.8
     heights = [chart * len(charts) + 0.8 + 4.4, 2.5]
@@ -105,10 +114,13 @@ def _figure(
 
     axes = panels[len(charts) :]
     machine_use_panels(axes, schedules, far, log.epoch)
+    handles: list[Artist] = [*policy_handles(schedules)]
     if close != far:
+        look: dict[str, Any] = {"color": GREY, "alpha": 0.15, "linewidth": 0}
         for ax in axes:
-            ax.axvspan(*close, color=GREY, alpha=0.15, linewidth=0, zorder=0)
-    legend_below(axes[-1], policy_handles(schedules), columns=7, handlelength=3)
+            ax.axvspan(*close, **look, zorder=0)
+        handles.append(Patch(**look, label=f"time of the Gantt chart{'s' * (len(charts) > 1)}"))
+    legend_below(axes[-1], handles, columns=7, handlelength=3)
 
     axes = list(grid[1].subgridspec(1, 3).subplots(sharey=True, squeeze=False)[0])
     distribution_panels(axes, schedules)

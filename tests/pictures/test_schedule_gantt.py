@@ -58,11 +58,13 @@ def test_the_week_of_the_longest_queue_is_shown():
     week = 7 * DAY
     rows = [(k * DAY, 1, k * DAY, k * DAY + 60) for k in range(40)]
     rows += [(20 * DAY, 1, 21 * DAY, 22 * DAY)]
-    first, last = queue_window(schedule_of(sorted(rows), machine=5))
+    first, last = queue_window([schedule_of(sorted(rows), machine=5)])
     assert last - first == week
     assert first < 20 * DAY < last
     short = schedule_of([(5, 1, 5, DAY)], machine=1)
-    assert queue_window(short) == (5, DAY)
+    assert queue_window([short]) == (5, DAY)
+    later = schedule_of([(5, 1, 2 * DAY, 3 * DAY)], machine=1)
+    assert queue_window([short, later]) == (5, 3 * DAY)
 
 
 def test_an_impossible_schedule_is_an_error_that_names_the_job(tmp_path):

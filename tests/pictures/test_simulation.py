@@ -144,6 +144,15 @@ def test_pictures_that_are_to_be_laid_beside_each_other_show_the_same_stretch_of
     assert windows[0]
     alone = drawn(tmp_path, [other])
     assert windows[0] != {text.partition(": ")[2] for text in alone if text.startswith("s3: ")}
+    assert "time of the Gantt chart" in alone
+
+
+def test_pictures_side_by_side_end_with_the_longest_schedule(tmp_path):
+    short = schedule_of([(0, 1, 0, 60)], machine=1, policy="easy")
+    long = schedule_of([(0, 1, DAY, DAY + 60)], machine=1, policy="s3")
+    texts = drawn(tmp_path, [short], log=Log.from_columns({"submit": [0.0]}, name="model"), beside=[short, long])
+    assert "easy: day 0 00:00 to day 1 00:01" in texts
+    assert "time of the Gantt chart" not in texts  # it is that of the other panels
 
 
 @pytest.mark.thorough
