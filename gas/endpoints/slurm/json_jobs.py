@@ -237,7 +237,9 @@ def _shares(entry: Entry, threads: Mapping[str, int]) -> dict[str, Any]:
         node = Entry(value, f"{entry.where}, node {number} of job_resources")
         name = node.text("name", "nodename")
         cpus = node.number("cpus/count", "cpus", default=None)
-        if cpus is None or threads.get(name, 1) > 1:  # under CR_CPU, fewer CPUs than those of its cores are shown
+        # under CR_CPU, fewer CPUs than those of its cores are shown; and none where a job has fewer tasks than nodes
+        # (seen on 24.11: one task on two nodes has all cores of the second)
+        if not cpus or threads.get(name, 1) > 1:
             cpus = max(_cores(node.find("sockets", default=())) * threads.get(name, 1), cpus or 0)
         cpus_on[name] = cpus
         memory = node.number("memory/allocated", "memory_allocated", "memory", default=None)

@@ -129,3 +129,19 @@ def test_a_cancelled_job_without_a_number_of_cpus_has_one_for_each_task(publishe
     document["jobs"][1] |= {"cpus": None, "tasks": None, "job_state": "CANCELLED"}
     first, second, *_ = read_jobs({**published, "jobs": json.dumps(document).encode()})
     assert (first.cpus, second.cpus) == (3, 0)
+
+
+def test_a_node_without_tasks_of_a_job_counts_by_its_cores(renewed_answers):
+    """Seen on 24.11: one task on two nodes (MinNodes=2) shows no CPUs of the second, and all of its cores."""
+
+    def on_two(document):
+        job = next(one for one in document["jobs"] if one["job_state"][0] == "RUNNING")
+        cores = [{"index": at, "cores": [{"index": 0, "status": ["ALLOCATED"]}]} for at in range(4)]
+        job["nodes"] = "n[01-02]"
+        job["job_resources"] = {"nodes": {"allocation": [
+            {"name": "n01", "cpus": {"count": 1}, "sockets": cores[:1]},
+            {"name": "n02", "cpus": {"count": 0}, "sockets": cores},
+        ]}}  # fmt: skip
+
+    found = read_jobs(changed(renewed_answers, "jobs", on_two))
+    assert next(one for one in found if one.state == "RUNNING").cpus_on == {"n01": 1, "n02": 4}
