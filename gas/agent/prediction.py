@@ -240,12 +240,15 @@ class Predictor:
         remarks: tuple[str, ...] = ()
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
-            remarks += (f"{history.name} has no jobs of the users in the queue; the average of all users is used",)
+            of_users = f"the {strangers:,} running and waiting jobs" if strangers > 1 else "the only job in the queue"
+            remarks += (
+                f"{history.name} contains no jobs of the users of {of_users}; the average of all users is used",
+            )
         learnt = past.ended
         if self.options.history is None and learnt < LEAST_ENDED:
             raise BadInput(
-                f"{endpoint.name}: only {many(learnt, 'job')} of {history.name} ended before now, and predictions "
-                f"need at least {LEAST_ENDED}; give a file with its history (--predict FILE), or leave out --predict"
+                f"{many(learnt, 'job')} {'has' if learnt == 1 else 'have'} ended on {endpoint.name}; predictions need "
+                f"{LEAST_ENDED}: give a file with its history (--predict FILE), or leave out --predict"
             )
         if learnt < FEW:
             few = f"only {many(learnt, 'job')} of {history.name} ended before now"

@@ -90,7 +90,7 @@ def _sentence(best: Coallocation, found: CoallocatedPlan) -> str:
     """Return the best request in words, and why it uses several machines or one."""
     now = found.now_of(best)
     start, finish = relative_text(best.start, now), _when(best.finish, now)
-    verb = "starts" if best.parts[0].kind == "promise" else "may start"
+    verb = "starts" if best.parts[0].kind == "promise" else "expected to start"
     walltime = duration_text(best.walltime)
     first = f"{found.single.application}: {best.size_text}, walltime {walltime}: {verb} {start}, finishes {finish}"
     return f"{first}\n{found.why[0].upper()}{found.why[1:]}."

@@ -111,7 +111,7 @@ def _line_of(app: Application, planned: Planned) -> str | None:
 def sentence(candidate: Candidate, found: Plan) -> str:
     """Return a candidate in words."""
     start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
-    verb = "starts" if candidate.kind == "promise" else "may start"
+    verb = "starts" if candidate.kind == "promise" else "expected to start"
     what = f"{candidate.size_text} on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
     by_likely = predicted(found)
     if by_likely is not None and (likely := by_likely.predictions.get(candidate)) is not None:
@@ -123,7 +123,7 @@ def sentence(candidate: Candidate, found: Plan) -> str:
             f"{what}predicted to start {relative_text(likely.start, found.now)} ({interval()}: {between}; "
             f"{bound} {start}), {by} {relative_text(decides, found.now)} ({iso_time(decides)})"
         )
-    not_predicted = "" if by_likely is None else f" ({by_likely.unpredicted.get(candidate.scheduler, 'not predicted')})"
+    not_predicted = "" if by_likely is None else " (planned start, not predicted)"
     return f"{what}{verb} {start}{not_predicted}, finishes {finish} ({iso_time(candidate.finish)})"
 
 
@@ -136,14 +136,14 @@ def without_predictions(found: PredictedPlan) -> str:
         return "Without predictions there would be no request: none is planned to finish by the deadline."
     if best is None or planned is None or best == planned:
         return "Without predictions, the request would be the same."
-    apart = found.score(planned) - found.score(best)
-    likely = f"{found.likely(planned)} {_apart(apart)} than the above"
-    promised = planned.finish - best.finish
-    certain = "promised to finish" if {best.kind, planned.kind} == {"promise"} else "planned to finish"
-    return (
-        f"Without predictions, it would be {planned.size_text} on {planned.scheduler}: "
-        f"{likely}, {certain} {_apart(promised)}."
-    )
+    word = "promise" if {best.kind, planned.kind} == {"promise"} else "plan"
+    by_plan = f"by {word} it finishes {_apart(planned.finish - best.finish)}"
+    apart, risk = _apart(found.score(planned) - found.score(best)), found.risk
+    if planned not in found.predictions:
+        likely = f"{apart} than the above is {'predicted' if risk is None else f'{100 * risk:g}% sure'} to finish"
+    else:
+        likely = f"by prediction {apart}" if risk is None else f"{100 * risk:g}% sure to finish {apart}"
+    return f"Planned starts alone would choose {planned.size_text} on {planned.scheduler}: {by_plan}, {likely}."
 
 
 def how_certain(found: PredictedPlan) -> list[str]:
@@ -156,8 +156,7 @@ def how_certain(found: PredictedPlan) -> list[str]:
         return []
     known, lines = found.certain.get(best), []
     if known is None:
-        why = found.unpredicted.get(best.scheduler)
-        lines.append(f"The probability of finishing by {iso_time(deadline)} is not known{f' ({why})' * bool(why)}.")
+        lines.append(f"The probability of finishing by {iso_time(deadline)} is not known: its start is not predicted.")
     else:
         sure, to_the_end = percent(known.share), percent(known.of_walltime)
         run = ", even if it uses all of its walltime"
@@ -177,7 +176,7 @@ def how_certain(found: PredictedPlan) -> list[str]:
         for one in found.prices
     ]
     if prices and found.prices != [best]:
-        lines.append(f"The cost of certainty: {'; '.join(prices)}.")
+        lines.append(f"Cheapest request that is {'; '.join(prices)}.")
     return lines
 
 
@@ -188,13 +187,11 @@ def learnt(found: PredictedPlan) -> list[str]:
         if one["name"] in found.unpredicted:
             continue
         queue = one["running"] + one["waiting"]
-        known = (
-            f"; it knows the users of {queue - one['unknown_users']} of {many(queue, 'job')} in the queue"
-            if queue
-            else ""
-        )
+        known = queue - one["unknown_users"]
+        of_users = f"{known:,} of the {queue:,} running and waiting jobs" if queue > 1 else "the only job in the queue"
+        users = f"; the log contains jobs of the users of {of_users}" if known else ""  # if none: a remark says it
         jobs = many(one["history_jobs"], "job")
-        lines.append(f"{one['name']}: learned from {jobs} of {one['history']} that ended before now{known}.")
+        lines.append(f"{one['name']}: learned from {jobs} of {one['history']} that ended before now{users}.")
         lines.append(f"{one['name']}: {found.ledgers[one['name']].coverage()}.")
         if one["name"] in found.unproven and (found.risk is not None or found.deadline is not None):
             lines.append(

@@ -95,5 +95,5 @@ def _priority(priority: dict[str, Any]) -> str:
 
 def _limit(one: dict[str, Any], now: int) -> str:
     later = "" if one["release"] is None else f"; free again {relative_text(one['release'], now)} at the earliest"
-    lasting = " for ever" if one["outcome"] in ("never", "rejected") else ""
+    lasting = "; it will never start" if one["outcome"] in ("never", "rejected") else ""
     return f"{one['words']} ({one['reason']}){lasting}{later}"

@@ -398,10 +398,10 @@ def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: 
 
 
 def _likely_text(best: Candidate, start: int, now: int) -> str:
-    """Return ``16 processors, likely to start in 1h02m (promised in 4h00m)``."""
+    """Return ``16 processors, predicted to start in 1h02m (promised in 4h00m)``."""
     known = "promised" if best.kind == "promise" else "planned"
     likely, bound = relative_text(start, now), relative_text(best.start, now)
-    return f"{best.size_text}, likely to start {likely} ({known} {bound})"
+    return f"{best.size_text}, predicted to start {likely} ({known} {bound})"
 
 
 def _keep_inside(text: Text, ax: Axes, frame: Bbox) -> None:
@@ -428,9 +428,9 @@ def _legend(*, free: str, best: Candidate | None, others: bool, likely: bool, li
     if others:
         handles.append(Patch(fill=False, edgecolor=GREY, label="other candidates"))
     if likely:
-        handles.append(Line2D([], [], mec="white", label="likely start: 90%, and the mean", **_LIKELY))
+        handles.append(Line2D([], [], mec="white", label="predicted start: 90%, and the mean", **_LIKELY))
     if likely_best:
-        handles.append(Line2D([], [], mec="white", label="likely start of the best request", **_LIKELY_BEST))
+        handles.append(Line2D([], [], mec="white", label="predicted start of the best request", **_LIKELY_BEST))
     return handles
 
 

@@ -78,7 +78,7 @@ def test_from_fewer_than_20_ended_jobs_of_its_own_nothing_is_predicted(busy, tmp
 
     options = PlanOptions(forecasting=Forecasting(samples=20))
     monkeypatch.setattr(S3Endpoint, "history", lambda endpoint: history(19))
-    with pytest.raises(BadInput, match="only 19 jobs of s3's past ended before now, and predictions need at least 20"):
+    with pytest.raises(BadInput, match="^19 jobs have ended on s3; predictions need 20: give a file"):
         Agent(APP, [busy], remark=remarks.append).plan(options)
     given = PlanOptions(forecasting=Forecasting(history(19), samples=20))  # the user of a file knows its accuracy
     assert Agent(APP, [busy], remark=remarks.append).plan(given).to_wire()["prediction"]["history"] == "past"

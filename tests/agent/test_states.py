@@ -12,7 +12,7 @@ AT_60, AT_90, AT_100, AT_120, AT_160 = (f"1970-01-01T00:0{s // 60}:{s % 60:02}Z"
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (job(7, "queued", expected=100), f"queued; may start {AT_100}"),
+        (job(7, "queued", expected=100), f"queued; expected to start {AT_100}"),
         (job(7, "queued"), "queued; no start is planned"),
         (job(7, "queued", message="it is held"), "queued; no start is planned (it is held)"),
         (job(7, "queued", promise=100), f"queued; starts {AT_100} at the latest"),

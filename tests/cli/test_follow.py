@@ -34,8 +34,8 @@ def test_a_job_is_told_of_whenever_it_changes_until_it_has_ended(gas, queue):
     result = gas("status", "--follow", "1", "--config", config)
     assert (result.code, result.err) == (0, "")
     assert words(result) == [
-        "queued; may start 1970-01-01T00:01:40Z",
-        "queued; may start 1970-01-01T00:02:40Z",
+        "queued; expected to start 1970-01-01T00:01:40Z",
+        "queued; expected to start 1970-01-01T00:02:40Z",
         "running since 1970-01-01T00:02:40Z, ends 1970-01-01T00:03:40Z at the latest",
         "completed with exit status 0 after 40s, at 1970-01-01T00:03:20Z",
     ]

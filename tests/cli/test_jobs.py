@@ -66,7 +66,7 @@ def test_estimates_are_shown_as_such_also_by_a_scheduler_that_shows_no_plans(gas
     assert re.fullmatch(r"in 2h0[45]m\?", rows[2][-1]), rows[2]  # its end is not known
     assert rows[3][-2:] == ["unlimited", "not planned"]
     assert rows[4][-2:] == ["2h00m ago", "1h00m ago"]
-    assert "queued; may start " in gas("status", "2", "--config", config).out
+    assert "queued; expected to start " in gas("status", "2", "--config", config).out
     assert gas("status", "2", "--config", config, "--json").json["expected"] == now + 7500
 
 

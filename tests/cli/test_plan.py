@@ -215,7 +215,7 @@ def test_an_endpoint_that_knows_its_nodes_is_planned_with_by_nodes_and_shown_by_
     assert gas("plan", long, "-a", str(counts), "--stale-ok", "--json").json["best"]["start"] == 1000
 
     shown = gas("plan", long, "--config", config, "--stale-ok", "--plot", str(tmp_path / "plan.png"))
-    assert "long: 1 processor on kth, walltime 2m30s: may start in 1m40s" in shown.out
+    assert "long: 1 processor on kth, walltime 2m30s: expected to start in 1m40s" in shown.out
     assert "best: 1 processor, starts in 1m40s" in shown.out  # the picture's legend
     assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 

@@ -8,12 +8,15 @@ import re
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fake_slurm import FakeSlurm
 from made_histories import AWAY, ENDED, HOUR, history
 
 from gas import AvailabilityList
+from gas.cli.plan import learnt
+from gas.prediction.ledger import Ledger
 from gas.service.tokens import the_service_user
 
 pytest.importorskip("numba")
@@ -160,7 +163,7 @@ def test_who_wants_to_be_sure_is_told_what_it_costs(gas, app, busy, tmp_path):
         r"\d\d% sure to finish by 20\S+Z, even if it uses all of its walltime\. Not checked yet on s3: 0 ", first
     )
     costs = r"100% sure: 2 processors, 11\.67 proc-hours; \d\d% sure: 10 processors, 10\.00 proc-hours"
-    assert re.fullmatch(rf"The cost of certainty: {costs}\.", second), second
+    assert re.fullmatch(rf"Cheapest request that is {costs}\.", second), second
     assert gas(*options, "--sure", "95%").out.startswith("app: 2 processors on s3")
     table = gas(*options, "--explain").out
     assert re.search(r"s3 +2 .* 100% +11\.67", table), table
@@ -219,17 +222,34 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
     first, second, third, fourth = result.out.splitlines()[:4]
     assert first.startswith("app: 10 processors on s3, walltime 1h00m: predicted to start in ")
     assert "no later than in 9h59m" in first or "no later than in 10h00m" in first
-    assert second.startswith("Without predictions, it would be 2 processors on s3: predicted to finish 2h5")
-    assert "later than the above, promised to finish " in second
-    assert second.endswith(" sooner.")
-    assert third == (
-        "s3: learned from 100 jobs of tenth.swf that ended before now; it knows the users of 0 of 1 job in the queue."
-    )
+    assert second.startswith("Planned starts alone would choose 2 processors on s3: by promise it finishes ")
+    assert re.search(r" sooner, by prediction 2h5\S+ later\.$", second), second
+    assert third == "s3: learned from 100 jobs of tenth.swf that ended before now."  # a remark says the rest
     assert fourth == "s3: how often 90% intervals hold is not yet known on this machine: 0 outcomes."
     assert "predictions from so few" not in result.err
     assert "90% of starts  no later than" in result.out
     assert "best, at the latest: 10 processors, starts in " in result.out
-    assert "has no jobs of the users in the queue; the average of all users is used" in result.err
+    assert (
+        "tenth.swf contains no jobs of the users of the only job in the queue; the average of all users is used"
+        in result.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("running", "unknown", "said"),
+    [
+        (4, 2, "; the log contains jobs of the users of 3 of the 5 running and waiting jobs."),
+        (4, 5, "."),  # of none: a remark says it, once
+        (0, 0, "; the log contains jobs of the users of the only job in the queue."),
+    ],
+)
+def test_it_is_said_for_how_many_jobs_of_the_queue_the_log_has_jobs_of_their_users(running, unknown, said):
+    facts = {"name": "x", "history_jobs": 30, "history": "a.swf"}
+    queue = {"running": running, "waiting": 1, "unknown_users": unknown}
+    found = SimpleNamespace(
+        details={"schedulers": [facts | queue]}, unpredicted={}, unproven=[], ledgers={"x": Ledger()}
+    )
+    assert learnt(found)[0] == f"x: learned from 30 jobs of a.swf that ended before now{said}"
 
 
 def test_where_predictions_change_nothing_that_is_said(gas, app, s3, tenth):
@@ -253,16 +273,16 @@ def test_the_request_for_other_programs_is_that_of_the_prediction(gas, app, busy
     assert "10" in result.out.split("--ntasks=")[1].split()[0]
 
 
-def test_the_picture_shows_likely_starts(gas, app, busy, tenth, tmp_path):
+def test_the_picture_shows_predicted_starts(gas, app, busy, tenth, tmp_path):
     pytest.importorskip("matplotlib")
     picture = tmp_path / "plan.svg"
     gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", tenth, "--plot", str(picture))
-    assert "likely start: 90%, and the mean" in picture.read_text()
-    assert "likely start of the best request" in picture.read_text()
+    assert "predicted start: 90%, and the mean" in picture.read_text()
+    assert "predicted start of the best request" in picture.read_text()
     assert "best request, as promised, start to finish" in picture.read_text()
-    assert "10 processors, likely to start in " in picture.read_text()
+    assert "10 processors, predicted to start in " in picture.read_text()
     gas("plan", app, "-e", busy.url, "--plot", str(picture))
-    assert "likely" not in picture.read_text()
+    assert "predicted" not in picture.read_text()
 
 
 def test_how_the_prediction_was_made_is_in_the_json(predicted, tenth):
@@ -354,7 +374,8 @@ def test_a_planned_start_is_said_to_be_one_and_has_no_probability(gas, app, late
     result = gas("plan", app, *late, "--risk", "90%")
     assert result.code == 0, result.err
     assert "long: planned start, not predicted: 0 samples in time, 10 are needed (its queue is too long" in result.err
-    assert "(planned start, not predicted: 0 samples in time, 10 are needed)" in result.out
+    assert "(planned start, not predicted)" in result.out
+    assert "samples in time" not in result.out, "the remark says it already"
     assert "Nothing is predicted; planned starts decided." in result.out
     assert not re.search(r"predicted to|% sure to finish (in|by)|intervals", result.out)
     rows = [line for line in result.out.splitlines() if "not predicted" in line and " long " in line]
@@ -371,7 +392,7 @@ def test_a_planned_start_is_not_sure_and_what_is_unknown_is_said(gas, app, late)
     assert "is not known (planned start, not predicted: 0 samples in time, 10 are needed)" in result.err
     shown = gas("plan", app, *late, "--deadline", "+90h")
     assert shown.code == 0, shown.err
-    assert re.search("The probability of finishing by .* is not known .planned start, not predicted", shown.out)
+    assert re.search("The probability of finishing by .* is not known: its start is not predicted", shown.out)
     assert "(planned)" in gas("plan", app, *late, "--explain").out
 
 

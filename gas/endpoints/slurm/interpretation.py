@@ -292,7 +292,7 @@ def _counted(count: int, one: str, many: str) -> str:
 def _remarks(
     age: int | None, seen: Forecast, alike: tuple[int, int], outdated: bool, unseen: int, unit: Unit
 ) -> Iterator[str]:
-    yield "Slurm does not show when it last planned" if age is None else f"Slurm planned {age} s ago"
+    yield "Slurm does not show when it last planned" if age is None else f"Slurm last planned its queue {age} s ago"
     own = [one for one in seen.plans if not one.published]
     tasks = sum(one.listed and one.job.tasks is not None and one.job.start is not None for one in own)
     if len(own) > tasks:
