@@ -3,7 +3,8 @@
 - Errors of timings are relative, so the fit is least squares on the logarithm of time (`families`).
 - The models are compared by AICc, which charges for parameters, and by predicting each processor count from the others.
 - Intervals are percentiles of a residual bootstrap: the counts were chosen, so they stay fixed, and the fit's relative
-  errors are redistributed. (Drawing whole timings instead would often leave too few distinct counts.)
+  errors are redistributed. (Drawing whole timings instead would often leave too few distinct counts.) With fewer than
+  `FREE` timings more than parameters there are none.
 - If every measured n is at most A, Downey's speed-up depends on A and sigma through one ratio only and *is* Amdahl's
   law. The timings then determine neither. No bootstrap shows that, so it is tested along A.
 """
@@ -213,6 +214,10 @@ def fit(
     return FitReport(timings, amdahl, downey, better, decided, verdict, warnings, seed, bootstrap)
 
 
+FREE: Final = 2
+"""Fewest timings beyond the parameters for intervals: the scatter of a single one may be near 0 by chance."""
+
+
 def _fitted(family: Family, timings: Timings, groups: Groups, rng: np.random.Generator, bootstrap: int) -> ModelFit:
     point = solve(family, groups)
     log_time = np.log(timings.seconds)
@@ -223,7 +228,7 @@ def _fitted(family: Family, timings: Timings, groups: Groups, rng: np.random.Gen
     how_many, free = len(residuals), len(residuals) - 1 - len(family.parameters)
     squares = max(float(residuals @ residuals), groups.resolved)
     samples = np.empty((0, 1 + len(family.parameters)))
-    if bootstrap and free > 0:
+    if bootstrap and free >= FREE:
         # The fit absorbs a part of the scatter; this restores it.
         scatter = residuals * math.sqrt(how_many / free)
         drawn = expected + rng.choice(scatter, size=(bootstrap, how_many))

@@ -148,11 +148,12 @@ def fit(
         from gas.pictures.fit import draw_fit
 
         draw_fit(report, plot)
+    problem = _written(output, text, force=force)
     if as_json:
         print_json_line(fit_report.document(report, called, chosen))
     else:
         fit_report.show_curve(report, chosen)
-    _write(output, text, fit_report.title(report, chosen), report.warnings, force=force)
+    _conclude(output, problem, fit_report.title(report, chosen), report.warnings)
 
 
 def _fit_layouts(
@@ -175,26 +176,35 @@ def _fit_layouts(
         from gas.pictures.front import draw_front
 
         draw_front(report, name, plot)
+    problem = _written(output, text, force=force)
     if as_json:
         print_json_line(fit_report.layout_document(report, called, name))
     else:
         fit_report.show_layouts(report, name)
-    _write(output, text, fit_report.TITLES[name], report.warnings, force=force)
+    _conclude(output, problem, fit_report.TITLES[name], report.warnings)
 
 
-def _write(output: Path | None, text: str, title: str, warnings: Sequence[str], *, force: bool) -> None:
-    """Print remarks on a fit, and write the application file if requested.
+def _written(output: Path | None, text: str, *, force: bool) -> BadInput | None:
+    """Write the application file if requested, before anything is printed: printing may end the program.
 
-    Called last: if the file exists already, the fit is still shown and drawn.
+    The problem is returned: if the file exists already, the fit is still shown and drawn.
     """
-    for warning in warnings:
-        note(f"Warning: {warning}")
     if output is not None:
         try:
             with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
                 stream.write(text)
         except FileExistsError:
-            raise BadInput(f"{output}: exists already and was not changed; give another name or add --force") from None
+            return BadInput(f"{output}: exists already and was not changed; give another name or add --force")
         except OSError as error:
-            raise BadInput(f"{output}: cannot be written: {error.strerror}") from None
+            return BadInput(f"{output}: cannot be written: {error.strerror}")
+    return None
+
+
+def _conclude(output: Path | None, problem: BadInput | None, title: str, warnings: Sequence[str]) -> None:
+    """Print remarks on a fit, and what became of the application file."""
+    for warning in warnings:
+        note(f"Warning: {warning}")
+    if problem is not None:
+        raise problem
+    if output is not None:
         note(f"{output}: written, {title}")

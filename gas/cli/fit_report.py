@@ -168,7 +168,8 @@ def _show_front(offers: list[Offer], unit: SizeUnit, by: str) -> None:
             f"{one.speedup:.2f}",
             f"{one.efficiency:.0%}",
         )
-    say(f"Worth requesting, by {by} (each saves 5% of the time or more for its higher cost):")
+    least = f"; speed-up and efficiency: over {offers[0].size:,} {units}" if offers and offers[0].size > 1 else ""
+    say(f"Worth requesting, by {by} (each saves 5% of the time or more for its higher cost{least}):")
     show(table)
 
 

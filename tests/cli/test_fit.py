@@ -65,6 +65,23 @@ def test_the_comparison_is_a_table_and_a_sentence_on_standard_output(gas, timing
     assert result.stderr == ""
 
 
+def test_the_application_file_is_written_before_anything_is_printed(gas, timings, tmp_path, monkeypatch):
+    def closed(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("gas.cli.fit.fit_report.show_curve", closed)
+    assert gas(timings, "-o", tmp_path / "app.toml").exit_code != 0
+    assert 'model = "downey"' in (tmp_path / "app.toml").read_text()
+
+
+def test_speed_up_is_that_over_the_smallest_size(gas, tmp_path):
+    path = tmp_path / "lu.csv"
+    path.write_text("processors,seconds\n4,610\n8,330\n16,190\n32,121\n")
+    shown = " ".join(gas(path).stdout.split())
+    assert "speed-up and efficiency: over 4 processors" in shown
+    assert "no interval" in shown, "four timings for three parameters"
+
+
 def test_json_is_one_object_with_a_schema(gas, timings):
     result = gas(timings, "--json", "--seed", 3)
     document = json.loads(result.stdout)

@@ -224,15 +224,23 @@ def test_the_bootstrap_spreads_as_linear_theory_says():
     assert np.std(fitted.samples[:, 1]) == pytest.approx(math.sqrt(covariance[1, 1]), rel=0.12)
 
 
-def test_three_counts_are_the_fewest_and_leave_downey_without_intervals():
+def test_three_counts_are_the_fewest_and_leave_no_intervals():
     report = fit([1, 4, 16], [100, 30, 12], bootstrap=5)
     assert report.better == "amdahl"
     assert not report.decided
     assert report.downey.cv_error is None
     assert report.amdahl.cv_error is not None
-    assert [e.interval() for e in report.downey.parameters.values()] == ["no interval"] * 3
-    assert report.downey.band([1, 2]) is None
-    assert report.amdahl.parameters["serial_fraction"].low is not None
+    for fitted in (report.downey, report.amdahl):
+        assert {estimate.interval() for estimate in fitted.parameters.values()} == {"no interval"}
+        assert fitted.band([1, 2]) is None
+
+
+@pytest.mark.parametrize("timings", range(4, 7))
+def test_intervals_need_two_timings_more_than_parameters(timings):
+    counts = 4 ** np.arange(timings)
+    report = fit(counts, Downey(1000, 20, 0.5).seconds(counts) * (1 + 0.02 * (-1.0) ** np.arange(timings)), bootstrap=5)
+    assert (report.amdahl.parameters["sequential_time"].low is not None) == (timings >= 2 + 2)
+    assert (report.downey.parameters["sequential_time"].low is not None) == (timings >= 3 + 2)
 
 
 @pytest.mark.thorough
