@@ -11,7 +11,7 @@ from gas.cli.options import ConfigFile, Json, OneEndpoint, only
 from gas.cli.tables import many, note, print_json, say
 from gas.times import duration_text, iso_time, relative_text
 
-__all__ = ["why_command"]
+__all__ = ["explained", "why_command"]
 
 
 def why_command(
@@ -41,13 +41,14 @@ def why_command(
         print_json({"job": record, "why": found})
         return
     say(describe(record))
-    for line in _lines(found):
+    for line in explained(found):
         say(line)
     for remark in found["remarks"]:
         note(f"gas: {where.name}: {remark}")
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
+def explained(found: dict[str, Any]) -> list[str]:
+    """Return the lines that explain why a job waits."""
     now = found["now"]
     lines = [f"why: {found['reason']}"]
     for one in found["partitions"]:
@@ -56,10 +57,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
         lines += [f"limit: {_limit(each, now)}" for each in one["limits"]["met"]]
         lines += [f"not known: {each}" for each in (*one["limits"]["unknown"], *one["priority"]["unknown"])]
     expected = found["expected"]
-    lines.append(
-        f"expected: {'not known' if expected is None else f'{relative_text(expected, now)} ({iso_time(expected)})'}"
-    )
-    if found["no_plan_because"]:
+    lines.append(f"expected: {_expected(found)}")
+    if found["no_plan_because"] and not found["never"]:
         lines.append(f"Slurm has not planned it yet: {found['no_plan_because']}")
     for one in found["sooner"]:
         gain = "" if one["seconds_sooner"] is None else f", {duration_text(one['seconds_sooner'])} sooner"
@@ -71,6 +70,17 @@ def _lines(found: dict[str, Any]) -> list[str]:
             "none of the changes tried (less time, fewer processors, other partitions and QOS) starts it sooner"
         )
     return lines
+
+
+def _expected(found: dict[str, Any]) -> str:
+    """Return the expected start, and its condition; for a job that never starts, the way out."""
+    if found["never"]:
+        return f"never{'; ' if found['way_out'] else ''}{found['way_out'] or ''}"
+    expected, provided = found["expected"], found["provided"]
+    if expected is None:
+        return "not known"
+    when = f"{relative_text(expected, found['now'])} ({iso_time(expected)})"
+    return f"{when} if {provided}" if provided else when
 
 
 def _ahead(ahead: dict[str, int]) -> str:

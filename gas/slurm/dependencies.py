@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Dependency", "Others", "dependencies_of", "fulfilled", "fulfilled_from"]
+__all__ = ["Dependency", "Others", "cannot_be_met", "dependencies_of", "fulfilled", "fulfilled_from", "successes"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,21 @@ def dependencies_of(text: str) -> tuple[tuple[Dependency, ...], bool]:
                 task = int(match[2]) if match[2] and match[2] != "*" else None
                 found.append(Dependency(kind, int(match[1]), task, 60 * int(match[3] or 0)))
     return tuple(found), "?" in text
+
+
+def cannot_be_met(text: str) -> bool:
+    """Return whether Slurm shows that conditions can no longer hold: ``afterok:12(failed)``."""
+    failed = ["(failed)" in part for part in re.split(r"[,?]", text)]
+    return all(failed) if "?" in text else any(failed)
+
+
+def successes(text: str) -> list[str]:
+    """Return the jobs and tasks on whose success the conditions depend; none if another condition suffices."""
+    found, any_of = dependencies_of(text)
+    on_success = [one for one in found if one.kind in ("afterok", "aftercorr") and one.job]
+    if any_of and len(on_success) < len(found):
+        return []
+    return [f"{one.job}" if one.task is None else f"{one.job}_{one.task}" for one in on_success]
 
 
 def fulfilled(

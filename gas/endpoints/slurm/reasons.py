@@ -10,13 +10,14 @@ from gas.endpoints.slurm.choices import MOST, choices, usable
 from gas.endpoints.slurm.options import Options
 from gas.printable import many
 from gas.slurm.cluster import Cluster, Job
+from gas.slurm.dependencies import cannot_be_met, dependencies_of, successes
 from gas.slurm.explanation import Ahead, explanation
 from gas.slurm.held_back import limits_in
 from gas.slurm.outlook import Outlook
 from gas.slurm.priority import Priority
 from gas.slurm.sooner import Change, Sooner, sooner
 from gas.slurm.unasked import GPUS, displaced, only_gpus
-from gas.slurm.verdict import Verdict
+from gas.slurm.verdict import NEVER, REJECTED, Verdict
 from gas.times import duration_text
 
 __all__ = ["why"]
@@ -37,7 +38,9 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
     limits = limits_in(cluster, groups=groups)
     outlook, changes = sooner(cluster, job, limits=limits, others=others, unseen_until=unseen_until)
     expected, remarks = outlook.expected, list(cluster.cautions)
-    if job.held:  # it does not start until it is released
+    unmet = job.reason.strip("()").startswith("DependencyNeverSatisfied") or cannot_be_met(job.dependency)
+    beyond = [verdict.outcome in (NEVER, REJECTED) for _, _, verdict in found.in_partition.values()]
+    if job.held or unmet:  # it does not start until it is released, or its dependency changed
         expected, changes = None, []
     elif job.start is not None:
         expected = max(job.start, cluster.now)
@@ -60,10 +63,28 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
         ],
         "planned": outlook.planned if job.start is None else job.start,
         "expected": expected,
+        "provided": None if expected is None else _provided(job),
+        "never": unmet or (expected is None and bool(beyond) and all(beyond)),
+        "way_out": _WAY_OUT.format(id=job.id) if unmet else None,
         "no_plan_because": _no_plan(outlook) if job.start is None else None,
         "sooner": [_sooner(one, job, expected) for one in changes],
         "remarks": remarks,
     }
+
+
+_WAY_OUT = "cancel it (gas cancel {id}), or remove its dependency (scontrol update JobId={id} Dependency=)"
+
+
+def _provided(job: Job) -> str | None:
+    """Return the condition on other jobs under which a job starts as expected."""
+    jobs = successes(job.dependency)
+    if not jobs:
+        return None
+    if len(jobs) == 1:
+        return f"job {jobs[0]} succeeds"
+    _, any_of = dependencies_of(job.dependency)
+    first = ", ".join(jobs[:-1])
+    return f"job {first} or {jobs[-1]} succeeds" if any_of else f"jobs {first} and {jobs[-1]} succeed"
 
 
 def _ahead(ahead: Ahead) -> dict[str, int]:
