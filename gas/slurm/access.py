@@ -131,14 +131,17 @@ def _partition(case: Standing, groups: frozenset[str] | None) -> Iterator[Bindin
     strictly = enforced != "NO"
     if partition.state == "INACTIVE" or partition.state == "DRAIN":
         yield Binding(REJECTED, "Required partition not available (inactive or drain)", f"{named} is {partition.state}")
-    elif "RootOnly" in partition.closed_by and case.user != "root":
+    elif "RootOnly=YES" in partition.closed_by and case.user != "root":
         yield Binding(REJECTED, DENIED, f"{named} accepts jobs of root only (RootOnly)")
-    elif "ReqResv" in partition.closed_by and not job.reservation:
+    elif "ReqResv=YES" in partition.closed_by and not job.reservation:
         yield Binding(REJECTED, DENIED, f"{named} accepts only jobs that name a reservation (ReqResv)")
     elif partition.state not in ("UP", ""):
         yield Binding(WAITS, "PartitionDown", f"{named} is {partition.state}")
-    if hosts := partition.closed_by.get("AllocNodes"):
-        case.unknown.append(f"whether {named} accepts jobs from this host (AllocNodes={hosts})")
+    case.unknown += [
+        f"whether {named} accepts jobs from this host ({one})"
+        for one in partition.closed_by
+        if one.startswith("AllocNodes=")
+    ]
     yield from _sizes(case, strictly)
     flags = next((one for one in case.qos if one.name == case.qos_name), None)
 

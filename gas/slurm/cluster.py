@@ -307,7 +307,7 @@ class Partition:
     allowed_accounts, denied_accounts, allowed_qos, denied_qos, allowed_groups
         Who may use it; None means everybody.
     closed_by
-        Other keys of its line that keep jobs out, with their values: RootOnly, ReqResv, AllocNodes.
+        What else keeps jobs out, as in its line: ``RootOnly=YES``, ``ReqResv=YES``, ``AllocNodes=...``.
     memory_per_cpu, memory_per_node, most_memory_per_cpu, most_memory_per_node
         Default and largest MB that jobs may request.
     memory_per_gpu, cpus_per_gpu
@@ -359,7 +359,7 @@ class Partition:
     memory_per_gpu: int | None = None
     cpus_per_gpu: int | None = None
     most_cpus_of_socket: int | None = None
-    closed_by: Mapping[str, str] = field(default_factory=dict)
+    closed_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -97,13 +97,13 @@ def test_a_partition_for_groups():
 )  # fmt: skip
 def test_a_partition_that_denies_access(key, asked, outcome):
     """Seen on 22.05, 24.11 and 26.05."""
-    there = a_cluster(partitions=[replace(MAIN, closed_by={key: "YES"})])
+    there = a_cluster(partitions=[replace(MAIN, closed_by=(f"{key}=YES",))])
     found = said(there, job(**asked))
     assert found == (outcome, "Access/permission denied" if outcome == "rejected" else "")
 
 
 def test_hosts_from_which_a_partition_accepts_jobs_are_named():
-    there = replace(MAIN, closed_by={"AllocNodes": "login[1-2]"})
+    there = replace(MAIN, closed_by=("AllocNodes=login[1-2]",))
     found = limits(a_cluster(partitions=[there]), job(), there)
     assert found.unknown == ('whether partition "main" accepts jobs from this host (AllocNodes=login[1-2])',)
 

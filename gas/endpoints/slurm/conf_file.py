@@ -106,13 +106,13 @@ class Stated:
             jobs = int(number) if number.isdecimal() else 4
             shared = max(jobs, 1) if sharing in ("FORCE", "YES") else 1
             one = replace(one, whole_nodes=sharing == "EXCLUSIVE", sharing=shared)
+        closing = [f"{key}=YES" for key in ("RootOnly", "ReqResv") if line.get(key.lower(), "NO").upper() == "YES"]
         return replace(
             one,
             default=line.get("default", "NO").upper() == "YES",
             preempt_mode=one.preempt_mode or line.get("preemptmode", "").upper(),
             least_loaded=one.least_loaded or line.get("lln", "NO").upper() == "YES",
-            closed_by={key: "YES" for key in ("RootOnly", "ReqResv") if line.get(key.lower(), "NO").upper() == "YES"}
-            | dict(one.closed_by),
+            closed_by=tuple(dict.fromkeys((*one.closed_by, *closing))),
             shared_with=one.shared_with or ("user" if line.get("exclusiveuser", "NO").upper() == "YES" else ""),
         )
 

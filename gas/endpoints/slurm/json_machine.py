@@ -91,12 +91,12 @@ def partition(entry: Entry) -> Partition:
     )  # fmt: skip
 
 
-def _closed_by(entry: Entry, flags: Sequence[str]) -> dict[str, str]:
+def _closed_by(entry: Entry, flags: Sequence[str]) -> tuple[str, ...]:
     """Return what keeps jobs out of a partition; flags are published up to v0.0.38 only."""
-    found = {"RootOnly": "root_only", "ReqResv": "reservation_required"}
-    there = {key: "YES" for key, flag in found.items() if flag in (one.lower() for one in flags)}
+    known = {"root_only": "RootOnly=YES", "reservation_required": "ReqResv=YES"}
     hosts = _allowed(entry, "nodes/allowed_allocation", "allowed_allocation_nodes")
-    return there | ({} if hosts is None else {"AllocNodes": ",".join(hosts)})
+    found = [said for flag, said in known.items() if flag in (one.lower() for one in flags)]
+    return (*found, *(() if hosts is None else (f"AllocNodes={','.join(hosts)}",)))
 
 
 def _early_tres(entry: Entry) -> tuple[str, ...]:

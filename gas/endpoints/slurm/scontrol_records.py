@@ -85,7 +85,9 @@ def partition(record: Record, linear: bool) -> Partition:
         memory_per_gpu=memory_per_gpu,
         cpus_per_gpu=cpus_per_gpu,
         most_cpus_of_socket=record.understood("MaxCPUsPerSocket", "UNLIMITED", limit),
-        closed_by={key: value for key in CLOSING if (value := record.text(key, "NO")) not in ("NO", "ALL", *NOTHING)},
+        closed_by=tuple(
+            f"{key}={value}" for key in CLOSING if (value := record.text(key, "NO")) not in ("NO", "ALL", *NOTHING)
+        ),
     )
 
 

@@ -300,7 +300,7 @@ def test_what_keeps_jobs_out_of_a_partition_is_read(said):
     altered = altered.replace("AllocNodes=ALL", "AllocNodes=login[1-2]", 1)
     assert altered.count("=YES ReqResv=YES") == altered.count("login") == 1
     found = read_cluster(said | {"partitions": altered}, name="x").partitions
-    assert [one.closed_by for one in found] == [{"RootOnly": "YES", "ReqResv": "YES", "AllocNodes": "login[1-2]"}, {}]
+    assert [one.closed_by for one in found] == [("RootOnly=YES", "ReqResv=YES", "AllocNodes=login[1-2]"), ()]
 
 
 def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):

@@ -87,7 +87,7 @@ def test_partitions_that_give_out_whole_nodes_are_known_by_their_line():
     assert (other.whole_nodes, other.default, other.sharing, other.preempt_mode) == (False, False, 3, "OFF")
     assert [main.least_loaded, other.least_loaded] == [False, True]
     assert [main.shared_with, other.shared_with] == ["", "user"]
-    assert [main.closed_by, other.closed_by] == [{}, {"ReqResv": "YES"}]
+    assert [main.closed_by, other.closed_by] == [(), ("ReqResv=YES",)]
     assert unknown == Partition("fourth", ("n1",))
     late = stated.of_partition(Partition("third", ("n1",), sharing=2), early=False)
     assert late == replace(other, sharing=2), "v0.0.39 and later publish OverSubscribe"
