@@ -178,6 +178,8 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int, none: str) -> None:
         ],
         left=("name", "user", "class", "state", "remark"),
     )
+    if any(starts_text(j, now).endswith("?") for j in jobs):
+        say("?: estimate")
 
 
 def wait_command(

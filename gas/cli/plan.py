@@ -94,6 +94,8 @@ def plan_command(
     else:
         show_plan(found, answers, explain=explain, everything=everything)
         if found.best is not None and work.script is not None:
+            if not (explain or everything):
+                show_impossible_sizes(found)
             say(f"\nprocessors are {work.counts} ({work.script.path})" if app.unit == "processors" else "")
             say(f"submit it: {repeated(context, 'submit')}")
             if (line := _line_of(app, planned)) is not None:
@@ -266,6 +268,15 @@ def show_best_candidates(found: Plan) -> None:
         explain_star(found, shown)
     if len(shown) < len(found.candidates):
         say(f"({len(found.candidates) - len(shown)} more candidates: --explain)")
+
+
+def show_impossible_sizes(found: Plan) -> None:
+    """Print the sizes of a job script at which no scheduler can run it, without the reasons."""
+    sizes = sorted({one.processors for one in found.rejected} - {one.processors for one in found.candidates})
+    if sizes:
+        more = " ..." if len(sizes) > MOST_SHOWN else ""
+        are = "is" if len(sizes) == 1 else "are"
+        say(f"{many(len(sizes), 'size')} {are} impossible (--all): {', '.join(map(str, sizes[:MOST_SHOWN]))}{more}")
 
 
 def explain_star(found: Plan, shown: Sequence[Candidate]) -> None:

@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gas.application import Application
+from gas.cli.tables import remark
 from gas.errors import BadInput
 from gas.reading import read_application
-from gas.times import parse_duration
+from gas.times import duration_text, parse_duration
 from speedup_models.constraints import MOST_PROCESSORS
 from speedup_models.model import SizeUnit
 
@@ -148,7 +149,13 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
     elif len(counts) > 1:
         raise BadInput(f"--sizes {sizes}: give a walltime for each size: --time 8h,4h10m")
     else:
-        seconds = [own.walltime]
+        seconds, size = [own.walltime], own_size(own)
+        if counts != [size]:
+            unit = _counted(own)
+            remark(
+                f"{script.path}: its time limit, {duration_text(own.walltime)} for {size} {unit}, is also taken for "
+                f"{counts[0]}; give another one with --time"
+            )
     if len(seconds) != len(counts):
         raise BadInput(
             f"--sizes has {len(counts)} and --time has {len(seconds)} values: give one walltime for each size"

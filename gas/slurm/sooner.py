@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 
 from gas.slurm.cluster import Cluster, Gres, Job
 from gas.slurm.forecast import forecast, outlooks
+from gas.slurm.limits import limits as limits_of
 from gas.slurm.order import Limits
 from gas.slurm.outlook import Outlook
+from gas.slurm.verdict import WAITS, Binding
 
 __all__ = ["Change", "Sooner", "sooner"]
 
@@ -66,7 +68,9 @@ def sooner(
     seen = forecast(without, limits=limits, unseen_until=unseen_until)
     planned = sorted({one.start for one in seen.plans})
     lasting = [_before(start, cluster) for start in planned[:MOST_PLANS]]
-    changes = [*_shorter(cluster, asked, lasting), *_smaller(asked)]
+    bounds = list(_bounds(cluster, asked))
+    lasting += [60 * int(one.bound or 0) for one in bounds if "Wall" in one.reason or "TimeLimit" in one.reason]
+    changes = [*_shorter(cluster, asked, lasting), *_smaller(cluster, asked, bounds)]
     changes += [replace(one, job=_asked(one.job)) for one in others]
     probes = [asked, *(one.job for one in changes)]
     first, *found = outlooks(without, probes, limits=limits, unseen_until=unseen_until, known=seen)
@@ -92,8 +96,17 @@ def _before(start: int, cluster: Cluster) -> int:
     return start // resolution * resolution - cluster.now - 1
 
 
+def _bounds(cluster: Cluster, job: Job) -> Iterator[Binding]:
+    """Yield the limits that a job exceeds for ever, so that nothing but a change of the job helps."""
+    for partition in cluster.partitions:
+        if partition.name in job.partitions:
+            for one in limits_of(cluster, job, partition).bindings:
+                if one.outcome != WAITS and one.bound is not None:
+                    yield one
+
+
 def _shorter(cluster: Cluster, job: Job, lasting: Sequence[int]) -> Iterator[Change]:
-    """Yield the job with shorter time limits, the longest first: shares of its own, and ends before planned starts.
+    """Yield the job with shorter time limits, the longest first: shares of its own, bounds, and ends before plans.
 
     Time limits are whole minutes.
     """
@@ -101,18 +114,41 @@ def _shorter(cluster: Cluster, job: Job, lasting: Sequence[int]) -> Iterator[Cha
     present = job.time_limit if job.time_limit is not None else min(limits, default=None)
     if present is None:
         return
-    tried = {seconds // 60 * 60 for seconds in (*(present * part // whole for part, whole in SHARES), *lasting)}
+    shares = (present * part // whole for part, whole in SHARES)
+    tried = {seconds // 60 * 60 for seconds in (*shares, *limits, *lasting)}
     for seconds in sorted(tried, reverse=True):
         if 60 <= seconds < present:
             yield Change("time", replace(job, time_limit=seconds, shortest=None))
 
 
-def _smaller(job: Job) -> Iterator[Change]:
-    """Yield the job with a half, a quarter and an eighth of its size."""
-    for part in (2, 4, 8):
-        fewer = _divided(job, part)
-        if fewer is not None:
-            yield Change("size", fewer)
+def _smaller(cluster: Cluster, job: Job, bounds: Sequence[Binding]) -> Iterator[Change]:
+    """Yield the job with fewer CPUs, the most first: what its partitions have, what limits allow, and parts of it."""
+    most = [
+        sum(node.cpus for node in cluster.nodes if node.usable and node.name in one.nodes)
+        for one in cluster.partitions
+        if one.name in job.partitions
+    ]
+    most += [int(one.bound or 0) for one in bounds if "Cpu" in one.reason]
+    tried = [fewer for part in (2, 4, 8) if (fewer := _divided(job, part)) is not None]
+    tried += [fewer for cpus in set(most) if (fewer := _of_cpus(job, cpus)) is not None]
+    yield from (Change("size", one) for one in sorted(tried, key=lambda one: -one.cpus))
+
+
+def _of_cpus(job: Job, most: int) -> Job | None:
+    """Return a job of as many of its tasks as these CPUs can run; None if that is no change of its tasks alone."""
+    tasks = job.tasks_asked
+    if not tasks or job.cpus % tasks or job.gres_per_job or job.tasks_per_node:
+        return None
+    left = most // (job.cpus // tasks)
+    if not 0 < left < tasks:
+        return None
+    return replace(
+        job,
+        cpus=job.cpus // tasks * left,
+        tasks_asked=left,
+        least_nodes=max(job.least_nodes * left // tasks, 1),
+        most_nodes=None if job.most_nodes is None else max(job.most_nodes * left // tasks, 1),
+    )
 
 
 def _divided(job: Job, by: int) -> Job | None:

@@ -66,6 +66,7 @@ def test_estimates_are_shown_as_such_also_by_a_scheduler_that_shows_no_plans(gas
     assert re.fullmatch(r"in 2h0[45]m\?", rows[2][-1]), rows[2]  # its end is not known
     assert rows[3][-2:] == ["unlimited", "not planned"]
     assert rows[4][-2:] == ["2h00m ago", "1h00m ago"]
+    assert rows[5:] == [["?: estimate"]]
     assert "queued; expected to start " in gas("status", "2", "--config", config).out
     assert gas("status", "2", "--config", config, "--json").json["expected"] == now + 7500
 
@@ -78,7 +79,9 @@ def test_the_list_says_why_a_reservation_was_cancelled(capsys):
     assert first.endswith("never  10s ago  job 2 took its place")
     assert second.split()[-2:] == ["in", "1m00s"]
     _print_jobs([made_job(2, "queued", promise=160, message="not said here")], 100, "none")
-    assert "remark" not in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "remark" not in shown
+    assert "estimate" not in shown, "a promise is none"
 
 
 def test_a_reservation_without_a_promise(gas, endpoints, tmp_path):

@@ -91,6 +91,22 @@ def test_its_own_size_and_time_will_do(fake, gas):
     }
 
 
+def test_the_time_limit_of_the_script_is_said_to_be_taken_for_another_size(fake, gas):
+    taken = (
+        "gas: job.sh: its time limit, 1h00m for 4 tasks of 2 CPUs, is also taken for 2; give another one with --time"
+    )
+    assert taken in gas("plan", "job.sh", "--sizes", "2", "--stale-ok").err.splitlines()
+    assert "is also taken" not in gas("plan", "job.sh", "--sizes", "4", "--stale-ok").err
+    assert "is also taken" not in gas("plan", "job.sh", "--sizes", "2", "--time", "2h", "--stale-ok").err
+
+
+def test_sizes_at_which_a_script_cannot_run_are_named(fake, gas):
+    words = ("plan", "job.sh", "--sizes", "4,8,999999", "--time", "4h,2h,1h", "--stale-ok")
+    assert "\n1 size is impossible (--all): 999999\n" in gas(*words).out
+    assert "is impossible (--all)" not in gas(*words, "--explain").out
+    assert "impossible" not in gas("plan", "job.sh", *WORDS, "--stale-ok").out
+
+
 def test_an_application_file_may_say_the_sizes(fake, gas, tmp_path):
     app = tmp_path / "app.toml"
     app.write_text('name = "sea"\n[speedup]\nmodel = "table"\ntimes = { 2 = 600, 4 = 300 }\n')

@@ -2,7 +2,11 @@
 
 from dataclasses import replace
 
+from slurm_standing import a_cluster, an_accounting, job
+
+from gas.slurm.accounting import Bounds
 from gas.slurm.cluster import Cluster, Job, Node, Partition
+from gas.slurm.held_back import limits_in
 from gas.slurm.sooner import WORTH_SECONDS, Change, sooner
 
 NOW = 1_800_000_000
@@ -71,3 +75,39 @@ def test_sizes_that_are_no_whole_parts_are_not_tried():
     own = replace(waiting(3, 1, 8, priority=5), cpus=3, tasks_asked=3)
     _, found = sooner(cluster(running(1, ("n0", "n1", "n2", "n3"), 4), own), own)
     assert not [one for one in found if one.change.kind == "size"]
+
+
+def test_a_job_beyond_the_limit_of_its_partition_is_tried_at_that_limit():
+    own = replace(waiting(3, 1, 50, priority=5), reason="PartitionTimeLimit")
+    made = cluster(own)
+    first, found = sooner(made, own, limits=limits_in(made))
+    (by_time,) = [one for one in found if one.change.kind == "time"]
+    assert (first.expected, by_time.start, by_time.change.job.time_limit) == (None, NOW, 24 * HOUR)
+
+
+def test_a_job_of_more_cpus_than_there_are_is_tried_with_all_of_them():
+    def smaller(made, own):
+        found = [one for one in sooner(made, own, limits=limits_in(made))[1] if one.change.kind == "size"]
+        return [(one.change.job.cpus, one.change.job.tasks_asked, one.start) for one in found]
+
+    own = replace(waiting(3, 1, 1, priority=5), cpus=50, tasks_asked=50, reason="PartitionConfig")
+    assert smaller(cluster(own), own) == [(16, 16, NOW)]
+    pairs = replace(own, tasks_asked=25, cpus_per_task=2, least_nodes=13)
+    assert smaller(cluster(pairs), pairs) == [(16, 8, NOW)]
+    drained = cluster(own)
+    nodes = (replace(drained.nodes[0], why_not=("DRAIN",)), *drained.nodes[1:])
+    assert smaller(replace(drained, nodes=nodes), own) == [(12, 12, NOW)]
+
+
+def test_a_job_beyond_a_limit_on_cpus_is_tried_with_as_many_as_it_allows():
+    asked = replace(job(1), id=2, cpus=20, tasks_asked=20, account="lab", qos="normal", reason="QOSMaxCpuPerJobLimit")
+    made = a_cluster(an_accounting(normal=Bounds(job_tres={"cpu": 7.0})), jobs=[asked])
+    _, found = sooner(made, asked, limits=limits_in(made))
+    assert [one.change.job.cpus for one in found if one.change.kind == "size"] == [7]
+
+
+def test_a_job_beyond_a_limit_on_time_is_tried_at_that_limit():
+    asked = replace(job(1, minutes=1000), id=2, account="lab", qos="normal", reason="QOSMaxWallDurationPerJobLimit")
+    made = a_cluster(an_accounting(normal=Bounds(longest=130 * 60)), jobs=[asked])
+    _, found = sooner(made, asked, limits=limits_in(made))
+    assert [one.change.job.time_limit for one in found if one.change.kind == "time"] == [130 * 60]
