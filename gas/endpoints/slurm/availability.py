@@ -51,6 +51,9 @@ def _of_priority(own: Priority) -> str:
     return ""
 
 
+HURRY_SECONDS = 10
+"""A start that a submission later by no more than this would miss is said to be one; users take longer to read it."""
+
 WAITING = (Why.LIMIT, Why.LICENCES)
 NOWHERE = Outlook(None, words="the options exclude this size", never=True)
 HELD = Outlook(
@@ -165,6 +168,8 @@ class SlurmAvailability(NodeAvailability):
             names = ", ".join(f"{job.id} of {job.user or 'another user'}" for job in victims[:3])
             more = f" or {len(victims) - 3} more" if len(victims) > 3 else ""
             parts.append(f"it can start this early only by preempting running jobs: {names}{more}")
+        if before := self._barely_before(one, walltime):
+            parts.append(before)
         if self.doubted is not None:
             alike, total = self.doubted
             parts.append(
@@ -172,6 +177,21 @@ class SlurmAvailability(NodeAvailability):
                 "early or was cancelled, they are outdated until Slurm plans again, within about a minute"
             )
         return "; ".join(parts)
+
+    def _barely_before(self, one: Outlook, walltime: int) -> str:
+        """Return in words the reservation before which a job just ends if it is submitted at once; empty if none."""
+        if self.cluster is None or one.planned is None or one.planned > self.now + HURRY_SECONDS:
+            return ""
+        end = one.planned + walltime
+        for each in self.cluster.reservations:
+            left = each.start - end
+            if 0 <= left <= HURRY_SECONDS and not set(one.nodes).isdisjoint(each.nodes):
+                within = f"within {many(left, 'second')}" if left else "at once"
+                return (
+                    f"only if it is submitted {within}: it just ends before "
+                    f"reservation {quoted(each.name)} begins, and otherwise starts later or on other nodes"
+                )
+        return ""
 
     def _preempted_for(self, one: Outlook, size: int, walltime: int, layout: Layout | None) -> tuple[Job, ...]:
         """Return the running jobs that a job starting now may preempt, some of which must end; empty if none must."""

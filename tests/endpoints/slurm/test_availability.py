@@ -9,7 +9,7 @@ from gas.endpoints.slurm.directives import from_words
 from gas.endpoints.slurm.interpretation import interpret
 from gas.endpoints.slurm.options import Options
 from gas.profile.flat import NEVER
-from gas.slurm.cluster import Cluster, Job, Licence, Node, Partition, Scheduling
+from gas.slurm.cluster import Cluster, Job, Licence, Node, Partition, Reservation, Scheduling
 from gas.slurm.settings import Settings
 
 NODES = tuple(Node(f"n{k}", 4, memory=1000, partitions=("main",)) for k in range(2))
@@ -43,6 +43,23 @@ def test_what_slurm_will_plan_is_said_with_its_time():
     assert NOW + 1800 <= start(found, 4, 10) < NOW + 1920
     assert found.said(4, 600).startswith("Slurm will plan it for 2027-01-15T08:3")
     assert found.why_never(4, 600) == ""
+
+
+@pytest.mark.parametrize(
+    ("margin", "said"), [(2, "within 2 seconds"), (1, "within 1 second"), (0, "at once"), (60, "")]
+)
+def test_a_start_that_depends_on_being_submitted_at_once_is_said_to(margin, said):
+    """A job that must end before a reservation begins, and would just do so."""
+    found = availability()
+    assert found.cluster is not None
+    kept = Reservation("repair", NOW + 600 + margin, NOW + 7200, ("n0", "n1"))
+    late = interpret(replace(found.cluster, reservations=(kept,)), options=found.options, user="ada").availability
+    assert start(late, 4, 10) == NOW
+    words = f'only if it is submitted {said}: it just ends before reservation "repair" begins, and otherwise starts'
+    assert (words in late.said(4, 600)) == bool(said)
+    assert ("only if" in late.said(4, 600)) == bool(said)
+    assert start(late, 4, 20) > NOW + 7000
+    assert "only if" not in late.said(4, 1200)
 
 
 def test_what_slurm_will_not_plan_at_first_is_said_with_the_reason():
