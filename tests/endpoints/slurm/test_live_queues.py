@@ -33,7 +33,7 @@ UNPUBLISHED = {
     "mixture",
 }
 """Kinds that may hang on what slurmrestd does not publish, and a remark says so: with slurm.conf they are met."""
-ENDLESS = "plans none but the first jobs"
+ENDLESS = "plans only the first jobs"
 """Of select/linear with nodes of several sizes, before 24.11, a remark says that it may try one start without end; what
 Slurm plans behind it says nothing then.
 """
