@@ -26,8 +26,8 @@ _OFTEN = 10.0
 _WIDEST = 120
 """Columns; longer lines are hard to read, however wide the terminal is."""
 
-_VERDICT = 10
-"""Columns of the longest verdict, "not tested"."""
+_VERDICT = 12
+"""Columns of the longest verdict, "not resolved"."""
 
 
 @contextmanager
@@ -82,12 +82,12 @@ def tell(text: str, hanging: int = 0) -> None:
 
 
 def tell_verdict(holds: str, text: str) -> None:
-    """Print a statement and whether it holds."""
-    tell(f"{holds:>{_VERDICT}}  {text}", _VERDICT + 2)
+    """Print whether a statement holds, and the statement."""
+    tell(f"{holds:>{_VERDICT}}: {text}", _VERDICT + 2)
 
 
 def tell_claims(found: Sequence[Claim]) -> None:
-    """Print which statements hold."""
+    """Print which statements hold; in quotes, as those that do not hold are no findings."""
     for claim in found:
         where = f"{claim.where}: " if claim.where else ""
-        tell_verdict(claim.verdict, f"{where}{claim.text}: {claim.here}")
+        tell_verdict(claim.verdict, f'{where}"{claim.text}": {claim.here}')

@@ -330,16 +330,19 @@ def logs_at_hand(
     not_there = AtHand(logs, missing)
     for words in left_out:
         note(f"gas: left out: {words}")
-    for words in not_there.absent:
-        note(f"gas: {words} {f'in {traces}' if traces else 'found (give a folder with --traces or GAS_TRACES)'}")
+    or_own = ", or study your own with --log FILE" if study.own_logs else ""
+    way_out = f"gas traces get downloads logs, --traces or GAS_TRACES names their folder{or_own}"
+    where = f" in {traces}" if traces else ""
+    if not logs and not study.without_logs:
+        stems = ", ".join(source.stem for source in sources)
+        raise BadInput(f"no log to study{where}, none of {stems}: {way_out}")
+    if not_there.absent:
+        note(f"gas: {'; '.join(not_there.absent)}{where or ' found'}: {way_out}")
     for log in logs:
         if log.others:
             note(f"gas: {_version_taken(log)}")
         if not log.own and (thanks := courtesy(log.header.acknowledgements)):  # else printed on reading
             note(f"log: {log.name}, {thanks}")
-    if not logs and not study.without_logs:
-        stems = ", ".join(source.stem for source in sources)
-        raise BadInput(f"no log to study; give a folder that holds one of these with --traces: {stems}")
     months_of = [(log.name, [*jobs_by_month(log)]) for log in logs if chosen.months]  # reads each log once
     for month in chosen.months:
         if not any(month in months for _, months in months_of):

@@ -101,7 +101,8 @@ def test_without_logs_the_models_are_run_and_the_rest_is_said(gas, done, tmp_pat
     arguments = ("--quick", "--jobs-per-point", 2100, "--workers", 1, "--output", tmp_path)
     run = gas("experiment", "backfilling", *arguments)
     assert run.code == 0
-    assert "give a folder with --traces or GAS_TRACES" in run.err
+    assert run.err.count("no log CTC-SP2-1996-*.swf.gz") == run.err.count("--traces or GAS_TRACES") == 1
+    assert "gas traces get downloads logs" in run.err
     assert "log not found" in (tmp_path / "backfilling.md").read_text()
 
 

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 import experiments.framework.console as module
-from experiments.framework.console import often_reported, tell, tell_verdict
+from experiments.framework.claims import Claim
+from experiments.framework.console import often_reported, tell, tell_claims, tell_verdict
 
 CLAIM = "KTH: put `a-long-name-1.swf.gz` there: " + "so that 12.5 ± 3.0% of these words need more than one line, " * 4
 
@@ -28,16 +29,16 @@ def test_a_terminal_shows_a_statement_in_lines_of_its_width_below_each_other(ter
     terminal(columns)
     tell_verdict("no verdict", CLAIM)
     first, *others = capsys.readouterr().out.splitlines()
-    assert first.startswith("no verdict  KTH: put ")
+    assert first.startswith("  no verdict: KTH: put ")
     assert others
-    assert all(line.startswith(" " * 12) and line[12] != " " for line in others)
+    assert all(line.startswith(" " * 14) and line[14] != " " for line in others)
     assert widest - 20 < max(map(len, (first, *others))) <= widest
 
 
 def test_nothing_is_lost_but_the_marks_of_markdown(terminal, capsys):
     terminal(60)
     tell_verdict("yes", CLAIM)
-    assert capsys.readouterr().out.split() == ["yes", *CLAIM.replace("`", "").split()]
+    assert capsys.readouterr().out.split() == ["yes:", *CLAIM.replace("`", "").split()]
 
 
 def test_names_are_not_broken_however_narrow_the_terminal_is(terminal, capsys):
@@ -46,10 +47,15 @@ def test_names_are_not_broken_however_narrow_the_terminal_is(terminal, capsys):
     assert "a-long-name-1.swf.gz" in capsys.readouterr().out
 
 
+def test_a_statement_without_a_verdict_is_quoted_behind_this_so_that_it_is_no_finding(capsys):
+    tell_claims([Claim("The walk is slower", None, "log 0.00%", where="Fig. 1", untested="not resolved")])
+    assert capsys.readouterr().out == 'not resolved: Fig. 1: "The walk is slower": log 0.00%\n'
+
+
 def test_elsewhere_a_statement_is_one_line_to_search_in(capsys):
     tell_verdict("no", CLAIM)
     tell("To see more: `gas --help`.")
-    assert capsys.readouterr().out == (f"        no  {CLAIM}\nTo see more: gas --help.\n").replace("`", "")
+    assert capsys.readouterr().out == (f"          no: {CLAIM}\nTo see more: gas --help.\n").replace("`", "")
 
 
 def test_without_a_terminal_a_line_comes_now_and_then_even_while_nothing_is_done(monkeypatch, capsys):
