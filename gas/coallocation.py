@@ -134,6 +134,8 @@ class CoallocatedPlan:
         The largest number of machines, and the factor on the execution time on several machines.
     left_out
         Why a machine takes no part in combinations, by its name.
+    silent
+        The machines that were named but did not answer.
     """
 
     single: Plan
@@ -142,6 +144,7 @@ class CoallocatedPlan:
     most: int
     cost: float
     left_out: Mapping[str, str] = field(default_factory=dict)
+    silent: Sequence[str] = ()
 
     @property
     def best(self) -> Coallocation | None:
@@ -165,7 +168,7 @@ class CoallocatedPlan:
             able = [one.scheduler for one in self.single.lists if one.scheduler not in self.left_out]
             if len(able) < 2:
                 only = f"only {able[0]}" if able else "none"
-                may = "can take part" if self.left_out else "is given"
+                may = "can take part" if self.left_out else "answered" if self.silent else "is given"
                 return f"coallocation needs two or more machines that promise their starts, and {only} {may}"
             if single is None:
                 return f"no combination of up to {many(self.most, 'machine')} has room for it either"

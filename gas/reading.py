@@ -34,7 +34,13 @@ def read_application(path: str | Path) -> Application:
     """
     text, place = _text(path)
     name = "application" if str(path) == "-" else Path(path).stem
-    return Application.from_tables(parse_toml(text, place), place, name=name)
+    try:
+        tables = parse_toml(text, place)
+    except BadInput as error:
+        if Path(path).suffix.lower() != ".csv":
+            raise
+        raise BadInput(f"{error}; from a table of timings, gas fit {place} makes an application") from None
+    return Application.from_tables(tables, place, name=name)
 
 
 def read_availability(path: str | Path) -> AvailabilityList:

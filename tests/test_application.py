@@ -42,6 +42,13 @@ def read(tmp_path, content):
 # ---------------------------------------------------------------------------------------------------- what is good
 
 
+def test_a_table_of_timings_is_no_application_but_one_can_be_fitted_to_it(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("processors,seconds\n1,100\n")
+    with pytest.raises(BadInput, match="t.csv: not TOML: .*; from a table of timings, gas fit .*t.csv makes an app"):
+        read_application(path)
+
+
 def test_the_example_of_the_design(tmp_path):
     application = read(tmp_path, EXAMPLE)
     assert application.name == "lu.C"

@@ -11,10 +11,14 @@ from strategies import TODAY, availability_lists, constraints, models
 from thorough import examples
 
 from gas import Application, AvailabilityList, BadInput, Limits
+from gas.agent.options import PlanOptions
+from gas.agent.spreading import Spread, planned_together
 from gas.application import Requests
 from gas.availability import NodeAvailability, Spans
 from gas.coallocation import COST, coallocate, earliest_together, together
 from gas.compiled import available, compiled
+from gas.endpoints import Answer, FileEndpoint
+from gas.errors import Unreachable
 from gas.s3 import S3, Machine
 from speedup_models import Amdahl, Constraint, Table
 
@@ -217,6 +221,13 @@ def test_one_machine_alone_is_told_that_it_takes_two():
     assert coallocate(APP, [machine("a", [(0, 4)])]).why == f"{needs} only a is given"
     assert coallocate(APP, [machine("b", [(0, 4)], 8, "estimate")]).why == f"{needs} none can take part"
     assert coallocate(Application(Table.of({16: 40.0})), [machine("a", [(0, 4)])]).why == f"{needs} only a is given"
+
+
+def test_machines_that_do_not_answer_are_not_taken_as_never_named():
+    silent = Answer(FileEndpoint("b", "b"), None, Unreachable("b"), 0.0)
+    alone = Answer(FileEndpoint("a", "a"), machine("a", [(0, 4)]), None, 0.0)
+    found = planned_together(APP, [alone, silent], PlanOptions(), Spread(), pytest.fail)
+    assert found.plan.why == "coallocation needs two or more machines that promise their starts, and only a answered"
 
 
 def test_a_machine_too_small_for_all_sizes_says_that_only_together_they_can():

@@ -118,12 +118,13 @@ def _none_configured(configuration: Configuration, *, slurm_here: bool) -> str:
             f"{configuration.path}: names no scheduler; write an [endpoints.NAME] into it (`gas endpoints --help` "
             "shows how), or give one with -e NAME or URL"
         )
+    from gas.endpoints.slurm.discovery import is_here
+
+    lacks = "sbatch and scontrol find no slurm.conf" if is_here() else "no scontrol and sbatch in PATH"
     if slurm_here:
-        return (
-            "there is no Slurm here (no scontrol and sbatch in PATH, or no slurm.conf); give a scheduler with -e NAME "
-            "or URL"
-        )
-    return "no scheduler given: use -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
+        return f"there is no Slurm here ({lacks}); give a scheduler with -e NAME or URL"
+    cause = f"; there is no Slurm here ({lacks})" if is_here() else ""
+    return f"no scheduler given: use -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how){cause}"
 
 
 def _configuration(explicit: Path | None) -> tuple[Configuration, Any]:

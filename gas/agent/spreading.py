@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gas.agent.choice import Task, why_nothing
@@ -105,7 +105,8 @@ def planned_together(
         limits={a.name: a.limits for a in answers if a.availability is not None},
         without={**others, **not_here},
     )
-    return PlannedTogether(found, list(answers))
+    silent = [answer.name for answer in answers if answer.availability is None]
+    return PlannedTogether(replace(found, silent=silent), list(answers))
 
 
 def named_twice(answers: Sequence[Answer]) -> dict[str, str]:

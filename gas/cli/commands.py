@@ -107,6 +107,15 @@ GROUPS: dict[str, dict[str, _Place]] = {
 
 COMMANDS = {name: place for places in GROUPS.values() for name, place in places.items()}
 
+MEANT = {
+    **dict.fromkeys(["list", "ls", "jobs", "queue", "ps", "squeue", "sacct"], "status"),
+    **dict.fromkeys(["kill", "stop", "delete", "scancel"], "cancel"),
+    **dict.fromkeys(["run", "sbatch", "srun"], "submit"),
+    **dict.fromkeys(["sinfo", "machines"], "availability"),
+    **dict.fromkeys(["help", "man", "docs"], "guide"),
+}
+"""Commands by what other programs call them."""
+
 GROUP_OF_PLUG_INS = dict.fromkeys(["replay", "experiment"], "Logs and simulations")
 """Headings for plug-ins of these names; other plug-ins are listed under their own heading."""
 
@@ -149,7 +158,10 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         named = args and not args[0].startswith("-") and args[0] not in COMMANDS
         if named and args[0] not in self.list_commands(ctx):
-            ctx.fail(f'there is no command "{args[0]}"{nearest(args[0], self.list_commands(ctx))}')
+            hint = nearest(args[0], self.list_commands(ctx), otherwise="; gas --help lists the commands")
+            if args[0].lower() in MEANT:
+                hint = f"; did you mean gas {MEANT[args[0].lower()]}?"
+            ctx.fail(f'there is no command "{args[0]}"{hint}')
         return super().resolve_command(ctx, args)
 
 

@@ -59,7 +59,8 @@ def guide_command(
                 say(f"  {name:12} {title_of(known[name])}")
         return
     if page not in known:
-        raise BadInput(f'there is no page "{page}" in the guide{nearest(page, known)}')
+        hint = nearest(page, known, otherwise="; gas guide lists the pages, gas --help the commands")
+        raise BadInput(f'there is no page "{page}" in the guide{hint}')
     if into is None:
         show_markdown(for_terminal(known[page]), plain=plain)
         return

@@ -95,8 +95,8 @@ class Configuration:
         kind = fields.text("type")
         if self.distrust is not None and kind != HARMLESS:
             raise Untrusted(
-                f"{place}: is not used, since {quoted(kind)} runs programs or sends jobs and tokens, and {self.path} "
-                f"{self.distrust}"
+                f"{place}: is not used, because {quoted(kind)} can run programs or send jobs and tokens, and "
+                f"{self.path} {self.distrust}"
             )
         found = {point.name: point for point in entry_points(group=PLUG_INS)}
         if kind not in found:

@@ -69,12 +69,12 @@ class Document:
             return self.flaw
         if (named and self.exposed is None) or self._is_allowed():
             return None
-        way_out = f"check it, then allow it: gas endpoints --trust {self.path}"
+        way_out = f"check it, then run gas endpoints --trust {self.path}"
         if named:
-            return f"{self.exposed}; {way_out}"
+            return f"{self.exposed}: {way_out}"
         if self._was_allowed():
-            return f"has changed since you trusted it; {way_out}"
-        return f"is in this folder, and you have not trusted it yet; {way_out}"
+            return f"has changed since you trusted it: {way_out}"
+        return f"is from this folder and not trusted yet: {way_out}"
 
     def _is_allowed(self) -> bool:
         with suppress(NoHome):  # there is no place where it could have been noted

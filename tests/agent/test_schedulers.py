@@ -97,8 +97,9 @@ def test_commands_of_slurm_without_any_configuration_are_no_slurm(configured, mo
     monkeypatch.setattr(discovery, "here", silent)
     with pytest.raises(BadInput, match="which scheduler"):
         job_of("12", None, None)
-    with pytest.raises(BadInput, match="there is no Slurm here"):
-        chosen_endpoints(slurm_here=True)
+    for script in (True, False):
+        with pytest.raises(BadInput, match=r"there is no Slurm here \(sbatch and scontrol find no slurm.conf\)"):
+            chosen_endpoints(slurm_here=script)
 
 
 def test_partitions_of_one_slurm_in_the_configuration_know_the_jobs_of_all(configured):

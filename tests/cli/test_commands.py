@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from gas.cli.commands import COMMANDS, MEANT
+
 GROUPS = ("token", "traces", "experiment")
 
 
@@ -30,6 +32,11 @@ def plug_in(tmp_path, monkeypatch):
 def test_version(gas):
     result = gas("--version")
     assert (result.code, result.out.split()[0]) == (0, "gas")
+
+
+def test_what_other_programs_call_a_command_leads_to_one():
+    assert set(MEANT.values()) <= set(COMMANDS)
+    assert not set(MEANT) & set(COMMANDS)
 
 
 def listed(text):

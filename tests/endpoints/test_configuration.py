@@ -167,7 +167,10 @@ def test_a_folder_that_was_not_allowed_names_lists_in_files_only(tmp_path, monke
     Path("gas.toml").write_text(f'[endpoints.kth]\n{table}\n[endpoints.disk]\ntype = "file"\npath = "kth.json"\n')
     configuration = load_configuration()
     assert configuration.endpoint("disk") == FileEndpoint("disk", "kth.json", only_regular=True)
-    with pytest.raises(Untrusted, match=r"gas.toml, \[endpoints.kth\]: is not used.*gas endpoints --trust gas.toml"):
+    with pytest.raises(
+        Untrusted,
+        match=r"\[endpoints.kth\]: is not used, because .*: check it, then run gas endpoints --trust gas.toml",
+    ):
         configuration.endpoint("kth")
     assert not Path("ran").exists()
 

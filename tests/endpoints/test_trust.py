@@ -47,7 +47,7 @@ def test_a_file_that_the_user_has_named_is_followed_if_it_is_the_users_own(file)
 
 
 def test_one_that_merely_lies_in_a_folder_is_followed_once_it_was_allowed(file):
-    assert "you have not trusted it yet" in distrust(file)
+    assert "is from this folder and not trusted yet: check it, then run gas endpoints --trust" in distrust(file)
     assert WAY_OUT in distrust(file)
     allow(read_document(file))
     assert distrust(file) is None
@@ -66,7 +66,7 @@ def test_what_was_allowed_in_one_folder_is_not_in_another(file, tmp_path):
     allow(read_document(file))
     other = tmp_path / "gas.toml"
     other.write_bytes(file.read_bytes())
-    assert "you have not trusted it yet" in distrust(other)
+    assert "is from this folder and not trusted yet: check it, then run gas endpoints --trust" in distrust(other)
 
 
 def test_it_can_be_taken_back_for_every_version(file):
@@ -74,7 +74,7 @@ def test_it_can_be_taken_back_for_every_version(file):
     file.write_text("[endpoints.b]\n")
     allow(read_document(file))
     assert withdraw(file) == 2
-    assert "you have not trusted it yet" in distrust(file)
+    assert "is from this folder and not trusted yet: check it, then run gas endpoints --trust" in distrust(file)
     with pytest.raises(NotFound, match="was not trusted"):
         withdraw(file)
 
@@ -189,7 +189,7 @@ def test_without_a_home_what_the_user_names_is_followed_and_nothing_else(file, m
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setattr(Path, "home", nowhere)
     assert distrust(file, named=True) is None
-    assert "you have not trusted it yet" in distrust(file)
+    assert "is from this folder and not trusted yet: check it, then run gas endpoints --trust" in distrust(file)
 
 
 def test_a_pipe_that_the_user_has_named_is_followed_and_cannot_be_allowed():
