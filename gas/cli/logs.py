@@ -138,7 +138,9 @@ def read_log(
         note(f"gas: malformed lines by reason: {', '.join(f'{reason} ({count})' for reason, count in unsaid.items())}")
     thanks = courtesy(log.acknowledgements)
     if thanks and thanks not in (thanked or ()):
-        note(f"log: {log.name.removesuffix('.gz').removesuffix('.swf')}, {thanks}")
+        name = log.name.removesuffix(".gz")
+        made = thanks.startswith(_GENERATED)
+        note(f"{name}: {thanks}" if made else f"log: {name.removesuffix('.swf')}, {thanks}")
     if thanked is not None:
         thanked.add(thanks)
     return log
@@ -168,8 +170,17 @@ def read_history(path: str) -> History:
 
 def courtesy(acknowledgements: Iterable[str]) -> str:
     """Return the acknowledgement of a log as a phrase; empty if its header has none."""
-    thanks = "; ".join(" ".join(text.split()) for text in acknowledgements)
-    return f"by courtesy of {thanks}" if thanks else ""
+    texts = [" ".join(text.split()) for text in acknowledgements]
+    models = [found[1] for text in texts if (found := _OF_A_MODEL.fullmatch(text))]
+    thanks = "; ".join(text for text in texts if not _OF_A_MODEL.fullmatch(text))
+    phrases = [f"{_GENERATED}{'; '.join(models)}"] * bool(models)
+    return ", ".join([*phrases, *[f"by courtesy of {thanks}"] * bool(thanks)])
+
+
+_GENERATED = "generated with the model of "
+
+_OF_A_MODEL = re.compile(r"(.+), for (?:the form of )?the model")
+"""An acknowledgement of the authors of a workload model, as gas workload writes it."""
 
 
 def read_log_and_digest(

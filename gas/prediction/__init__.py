@@ -69,11 +69,16 @@ class NotPredicted:
         Number of samples finished in time.
     why
         The reason why a sample takes so long.
+    soon
+        Whether machine code is being compiled, with which the next prediction has enough samples.
     """
 
     samples: int
     why: str
+    soon: bool = False
 
     def __str__(self) -> str:
         """Return it as part of a sentence."""
+        if self.soon:
+            return "planned start, not predicted yet: repeat the command in a minute"
         return f"planned start, not predicted: {many(self.samples, 'sample')} in time, {LEAST_SAMPLES} are needed"

@@ -209,7 +209,7 @@ class Queue:
         coming = past.arrivals(now, min(2 * ahead + 3600, HORIZON))
         if self.uncompiled(coming.jobs.shape[0] * coming.jobs.shape[2]):
             if not compiles():
-                return NotPredicted(0, "first use: its simulator is being compiled, for about a minute"), []
+                return NotPredicted(0, "first use: its simulator is being compiled, for about a minute", soon=True), []
             compile_ahead()
         begun = clock()
         snapshot, generator = self.snapshot(users, names), np.random.default_rng(seed)

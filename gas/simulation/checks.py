@@ -212,7 +212,9 @@ class Rules:
             wrong = rows & ~cut & (np.abs(ran - should) >= unit)
             name, source = ("end", "end = start + run time of the log"), "in the log it runs"
             short = int(np.count_nonzero(cut & rows))
-            remark = f"overrun rule: {rule}" + (f"; {short} cancelled while they ran" if short else "")
+            taken = "taken as killed" if rule == "kill" else "taken to run on, with a longer estimate"
+            remark = f"jobs that exceed their estimate are {taken} (--overrun {rule})"
+            remark += f"; {short} cancelled while they ran" if short else ""
 
         def where(row: int) -> Place:
             start, took = self._seconds(given.start[row]), self._seconds(ran[row])

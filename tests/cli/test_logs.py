@@ -2,11 +2,13 @@
 
 import gzip
 
+import numpy as np
 import pytest
 
 from gas.cli.logs import courtesy, read_log
 from gas.errors import BadInput
-from workloads import Header, Log
+from workloads import Header, Log, write_swf
+from workloads.lublin import generate
 
 JOB = "1 0 -1 100 4 -1 -1 4 100 -1 1 1 1 1 -1 -1 -1 -1\n"
 
@@ -46,6 +48,15 @@ def test_logs_of_one_origin_are_acknowledged_once_if_they_are_read_together(writ
 def test_courtesy_is_in_words_for_what_tells_of_logs_in_its_own_way():
     log = Log.from_columns({}, header=Header.of([("Acknowledge", "Ada")]))
     assert courtesy(log.acknowledgements) == "by courtesy of Ada"
+
+
+def test_a_generated_log_names_the_authors_of_its_model(tmp_path, capsys):
+    write_swf(generate(9, 8, generator=np.random.default_rng(0)), tmp_path / "x.swf.gz")
+    read_log(str(tmp_path / "x.swf.gz"))
+    assert "x.swf: generated with the model of Uri Lublin and Dror Feitelson\n" in capsys.readouterr().err
+    assert courtesy(["Joefon Jann et al., for the form of the model", "Ada"]) == (
+        "generated with the model of Joefon Jann et al., by courtesy of Ada"
+    )
 
 
 PROSE = "Dear reader,\nthis is no log.\n"

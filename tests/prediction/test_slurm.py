@@ -178,6 +178,7 @@ def test_compiling_does_not_count_for_the_time_that_samples_have(cold, monkeypat
     found, _ = queue.forecast(*asked, samples=12, clock=clock, compiles=lambda: did.append("asked"))
     assert (found.samples, did) == (0, ["asked"])
     assert "first use: its simulator is being compiled" in found.why
+    assert "repeat the command in a minute" in str(found)
     did.clear()
     found, remarks = queue.forecast(*asked, samples=12, clock=clock)
     assert (len(found.starts), did) == (12, ["compiled"])

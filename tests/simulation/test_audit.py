@@ -169,6 +169,13 @@ def test_each_policys_name_stands_for_what_it_promises():
         audit(late, promise="conservative-replan")
 
 
+@pytest.mark.parametrize(("rule", "taken"), [("kill", "as killed ("), ("extend", "to run on")])
+def test_the_treatment_of_overruns_is_in_words(rule, taken):
+    remark = checks(changed(), log=LOG, overrun=rule)["end"].remark
+    assert remark.startswith(f"jobs that exceed their estimate are taken {taken}")
+    assert remark.endswith(f"(--overrun {rule})")
+
+
 def test_promises_that_nobody_recorded_are_told_which_policies_do():
     remark = audit(replace(recorded(HONEST), promise=None), promise="conservative").checks[-1].remark
     for word in ("conservative-replan", "s3-1999", "promised_start", ".csv", "--promise fcfs, easy or none"):
