@@ -11,6 +11,7 @@ from gas.errors import BadInput
 __all__ = [
     "LATEST",
     "LONGEST",
+    "clock_text",
     "duration_text",
     "iso_time",
     "parse_duration",
@@ -94,6 +95,19 @@ def _instant(given: str, now: int, what: str, forms: str) -> int:
     if not 0 <= seconds <= LATEST:
         raise BadInput(f"{what} {given[:40]!r}: is outside 0 to {LATEST} epoch seconds")
     return seconds
+
+
+def clock_text(text: str, now: int) -> str:
+    """Return which instant a local clock time means, with its offset and in UTC; empty for other forms of instants."""
+    given = text.strip()
+    if _TIME_OF_DAY.fullmatch(given) is None:
+        try:
+            if datetime.fromisoformat(re.sub(r"(?<=[T ])(?=\d:)", "0", given)).tzinfo is not None:
+                return ""
+        except ValueError:
+            return ""
+    at = parse_instant(given, now)
+    return f"{datetime.fromtimestamp(at).astimezone().isoformat()} by the local clock, {iso_time(at)} in UTC"
 
 
 def has_passed_today(text: str, now: int) -> bool:

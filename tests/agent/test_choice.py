@@ -1,5 +1,6 @@
 """Planning with answers: instants are fixed once, and a deadline that is too early gets an answer."""
 
+import time
 from dataclasses import dataclass, replace
 
 import pytest
@@ -86,7 +87,22 @@ def test_a_deadline_that_no_start_precedes_is_a_slip():
 def test_a_time_of_today_that_has_passed_is_said_to_be_tomorrows():
     said = []
     planned(PlanOptions(deadline=Instant("0:00")), remark=said.append)
-    assert [one.partition(" (")[0] for one in said] == ["--deadline 0:00: has passed today; tomorrow's is used"]
+    assert [one.partition(": ")[2].partition("; ")[0] for one in said] == ["has passed today"]
+
+
+def test_a_time_by_the_local_clock_is_repeated_with_its_offset_and_in_utc(monkeypatch):
+    monkeypatch.setenv("TZ", "Europe/Stockholm")
+    time.tzset()
+    said = []
+    try:
+        planned(PlanOptions(deadline=Instant("tomorrow 9:00")), remark=said.append)
+        planned(PlanOptions(deadline=Instant("+2h"), not_before=Instant("@200")), remark=pytest.fail)
+        planned(PlanOptions(deadline=Instant("1970-01-02T08:00+00:00")), remark=pytest.fail)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    meant = "is 1970-01-02T09:00:00+01:00 by the local clock, 1970-01-02T08:00:00Z in UTC"
+    assert said == [f"--deadline tomorrow 9:00: {meant}"]
 
 
 def test_unless_time_may_have_gone_by():
