@@ -13,8 +13,9 @@ from gas.agent.schedulers import job_of
 from gas.agent.states import describe
 from gas.cli.completion import QueuedJob
 from gas.cli.options import INSTANTS, ConfigFile, Json, OneEndpoint, only
-from gas.cli.tables import print_json, say
+from gas.cli.tables import print_json, remark, say
 from gas.errors import BadInput
+from gas.times import clock_text
 
 __all__ = ["offer_command"]
 
@@ -52,7 +53,12 @@ def offer_command(
     if accepts:
         found = accept(there, number)
     elif declines:
-        from_then = None if not_before is None else Instant.parse(not_before, "--not-before").at(clock_of(there))
+        from_then = None
+        if not_before is not None:
+            wanted, now = Instant.parse(not_before, "--not-before"), clock_of(there)
+            from_then = wanted.at(now)
+            if meant := clock_text(not_before, now):
+                remark(f"--not-before {not_before}: is {meant}")
         found = decline(there, number, from_then)
     else:
         found = there.job(number)

@@ -40,6 +40,9 @@ def test_a_declined_offer_leaves_the_promise(gas, s3, offered):
     assert "it gets no more offers" in gas("offer", offered, "-e", s3.url).out
     gas("offer", offered, "--decline", "--not-before", f"@{before['offer'] + 60}", "-e", s3.url)
     assert s3.job(offered)["offer"] == before["offer"] + 60
+    done = gas("offer", offered, "--decline", "--not-before", "tomorrow 9:00", "-e", s3.url)
+    assert "--not-before tomorrow 9:00: is " in done.err
+    assert " by the local clock, " in done.err
 
 
 def test_why_nothing_is_offered_is_said(gas, s3, waits):
