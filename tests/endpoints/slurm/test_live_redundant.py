@@ -122,6 +122,6 @@ def test_a_job_that_is_requeued_runs_again_and_the_other_one_never(slurm, held, 
         slurm.tried("scontrol", "update", f"jobid={made.jobs[0].job['id']}", "StartTime=now")  # refused while it ends
         return "p1 1" in (tmp_path / "ran").read_text()
 
-    until(again, every=0.2)
+    until(again, seconds=90, every=0.2)
     assert (tmp_path / "ran").read_text() == "p1\np1 1\n"
     slurm.cancel(made.jobs[0].job["id"])

@@ -67,9 +67,6 @@ def slurm(request):
 def test_a_start_is_foreseen(slurm, kind, monkeypatch):
     monkeypatch.setattr(queues, "SIZES", queues.SIZES | {"reservation"})
     more = {"licenses": "lic:3"} if "licences" in kind else {"reservation": "kept"} if "named" in kind else {}
-    if "named" in kind:
-        endpoint = queues.SlurmEndpoint
-        monkeypatch.setattr(queues, "SlurmEndpoint", lambda *a, **k: endpoint(*a, reservation="kept", **k))
     slurm.run("scontrol", "create", "reservation", "ReservationName=kept", *KINDS[kind].split())
     try:
         slurm.settle(slurm.last)

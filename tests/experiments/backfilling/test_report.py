@@ -110,11 +110,11 @@ def test_what_was_tested_is_printed_with_its_verdict(reported):
     assert first.startswith("Not the full study: ")
     assert last.startswith("Of 29 statements, ")
     assert len(lines) == 12 + 1 + 2 + 3 + 3 + 4 + 4  # Table 4 and its doubling, Table 1, Fig. 4 to 7
-    assert all(line.split()[0] in ("yes", "no", "not") for line in lines)
+    assert all(line.split()[0] in ("yes:", "no:", "not") for line in lines)
     assert all("at the runs' own ends" in line for line in lines[15:20])  # those on models F and J
     signs, sizes = [line for line in lines if "42 cells" in line]
-    assert all("yes" not in line.split()[0] for line in (signs, sizes))  # a made-up log does not have all months
-    assert all(line.split()[:2] == ["not", "tested"] for line in lines if "SDSC" in line)
+    assert all(line.split()[0] != "yes:" for line in (signs, sizes))  # a made-up log does not have all months
+    assert all(line.split()[:2] == ["not", "tested:"] for line in lines if "SDSC" in line)
 
 
 def test_a_short_study_says_so_before_everything_else_in_every_form(done):

@@ -112,7 +112,7 @@ def test_verdicts_on_logs_of_ones_own_are_those_of_the_table_alone(gas, made, tm
         expected.append(verdict(lowest, high=0, tried=len(FACTORS) - 1))
     own = [months.change(cell, ("users",), ("uniform", FACTORS[1:])) for cell in cells]
     expected.append(verdict(own, low=0))
-    shown = [line.partition("  other logs") for line in found.out.splitlines()]
+    shown = [line.partition(': "other logs') for line in found.out.splitlines()]
     assert [words.strip() for words, stated, _ in shown if stated] == expected
     report = (folder / "estimates.md").read_text(encoding="utf-8")
     assert "No log of the paper takes part." in report

@@ -43,7 +43,7 @@ def test_the_report_stands_beside_the_paper_and_says_what_it_is(reported):
         assert figure in text  # the paper's
     for terms in TERMS:
         assert terms.name in text
-    assert "yes  if walltimes equal run times, Gas never loses" in out
+    assert 'yes: "if walltimes equal run times, Gas never loses' in out
     assert "Traceback" not in out + err
 
 
