@@ -153,26 +153,28 @@ def _compared(study: Results) -> dict[str, Compared]:
                 is_judged = (who, statistic) == ("static", "mean")
                 agrees = gas_is_sooner(study, table.of, kind, percent) if is_judged else None
                 pairs.setdefault(f"Table {table.number}", []).append(Pair(printed, here, agrees))
-    judged = claims(study, "own")
+    judged, cause = claims(study, "own"), _cause(study)
 
     def compared(name: str) -> Compared:
         of_item = tuple(claim for claim in judged if name in ITEMS.get(claim.where, (claim.where,)))
         of_table = pairs.get(name, ())
-        causes = [_CAUSES.get(name) or cause()]
+        causes = [_CAUSES.get(name, cause)]
         causes += [_UNIFORM] if name in uniform else []
         causes += [_LACKING] if any(one.ours is None for one in of_table) else []
         return Compared(tuple(of_table), ". ".join(causes), of_item)
 
-    def cause() -> str:
-        met = np.sum([met_means(study, site.trace, FASTER) for site, _ in study.logs], axis=0)
-        tested = f", {met[0]} of {met[1]} means are within {NEAR:.0%} of the printed ones" if met[1] else " not run"
-        return (
-            "static request (section The paper's static request) and benchmark times (section "
-            f"{FASTER_TITLE}): with faster benchmarks{tested}. Version of the log: not tested"
-        )
-
     questions = {"Section 6.1: Bushel of AppLeS": Compared((), claims=tuple(beyond(study)))}
     return {**{name: compared(name) for name in (*pairs, FIGURES)}, **questions}
+
+
+def _cause(study: Results) -> str:
+    """Return the cause of differences between the printed means and ours, and how it was tested."""
+    met = np.sum([met_means(study, site.trace, FASTER) for site, _ in study.logs], axis=0)
+    tested = f", {met[0]} of {met[1]} means are within {NEAR:.0f}% of the printed ones" if met[1] else " not run"
+    return (
+        "static request (section The paper's static request) and benchmark times (section "
+        f"{FASTER_TITLE}): with faster benchmarks{tested}. Version of the log: not tested"
+    )
 
 
 def _likeness(study: Results) -> Section:

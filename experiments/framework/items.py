@@ -37,7 +37,11 @@ class Pair:
     @property
     def is_near(self) -> bool:
         """Whether ours is within 10% of the printed one."""
-        return self.ours is not None and abs(self.ours - self.printed) * 100 <= NEAR * abs(self.printed)
+        return self.is_within(NEAR)
+
+    def is_within(self, percent: float) -> bool:
+        """Return whether ours differs from the printed one by at most these per cent of it."""
+        return self.ours is not None and abs(self.ours - self.printed) * 100 <= percent * abs(self.printed)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def example_claims() -> list[Claim]:
             ", ".join(f"job {job} starts at {plain[job - 1]} s" for job in (2, 3, 4, 5)),
         ),
         Claim(
-            "Table 3: an overestimated waiting job is backfilled with its adjusted walltime, and delays nobody",
+            "Table 3: an overestimated waiting job is backfilled with its adjusted walltime, and delays no other job",
             over[2] < head and all(one <= other for one, other in zip(over, plain, strict=True)),
             begins(3, over),
         ),

@@ -100,7 +100,7 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
                 many, work = crowds.get(int(rows.nodes[at]), (0, 0))
                 once = copies - there
                 if record.job.tasks is not None and record.job.tasks.at_once:
-                    once = min(once, record.job.tasks.at_once)  # later tasks follow these, and delay nobody else
+                    once = min(once, record.job.tasks.at_once)  # later tasks follow these, and delay no other job
                 work += once * max(record.job.cpus, 1) * int(rows.limit[at])
                 crowds[int(rows.nodes[at])] = many + copies - there, work
             if there:

@@ -36,7 +36,7 @@ class Waiting:
     tasks
         By record: the number of its tasks that have not started.
     ghosts
-        By place: whether it is a probe, which holds nothing and delays nobody.
+        By place: whether it is a probe, which reserves nothing and delays no job.
     keys
         By record: the sort keys apart from its priority, the last first.
     begins

@@ -13,7 +13,7 @@ FULL = running(9, "n0", end=3600)
 
 def explained(waiting):
     made = cluster(FULL, waiting, nodes=1)
-    return why(made, waiting, user="nobody of them")
+    return why(made, waiting, user="stranger")
 
 
 def test_without_a_plan_of_slurms_the_start_is_worked_out():
@@ -66,7 +66,7 @@ def test_a_start_behind_a_job_that_must_succeed_is_said_to_depend_on_that(depend
 def test_a_job_beyond_a_limit_of_all_its_partitions_never_starts():
     partition = Partition("p", ("n0",), longest=3600)
     waiting = replace(job(5, 4, minutes=90), reason="PartitionTimeLimit")
-    found = why(cluster(FULL, waiting, nodes=1, partitions=(partition,)), waiting, user="nobody of them")
+    found = why(cluster(FULL, waiting, nodes=1, partitions=(partition,)), waiting, user="stranger")
     assert (found["never"], found["expected"]) == (True, None)
     assert found["sooner"]
 
