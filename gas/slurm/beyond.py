@@ -13,7 +13,7 @@ from gas.slurm.passes import MOST, Pass, Planned, Shares, copied, run_pass, span
 from gas.slurm.rows import Found, Parameters, Records, nodes_of, shares_of
 from gas.slurm.state import State
 
-__all__ = ["Beyond", "parameters_of_beyond", "plan_beyond", "starts_by_itself"]
+__all__ = ["Beyond", "plan_beyond", "starts_by_itself", "without_limits"]
 
 NODES_PLANNED = 5_000_000
 """Largest product of jobs planned here and nodes of the machine, so that the pass takes seconds."""
@@ -135,7 +135,7 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
     again.leader[:] = -1
     again.pinned[:] = np.where(pins >= 0, pins + len(state.sets), -1)
     again.pinned_start[:] = np.where(pins >= 0, first.from_[np.maximum(pins, 0)], 0)
-    follow = replace(copied(did.state), rows=again, sets=sets, parameters=parameters_of_beyond(state))
+    follow = replace(copied(did.state), rows=again, sets=sets, parameters=without_limits(state.parameters))
     found.did = run_pass(follow, MOST + int(np.count_nonzero(pins >= 0)), _known_of(before, found.order))
     plans = found.did.plans
     since = 1 << 60
@@ -181,10 +181,9 @@ def _crowd_before(state: State, at: int, crowds: Mapping[int, tuple[int, int]]) 
     return count, work // max(int(state.machine.cpus[own].sum()), 1)
 
 
-def parameters_of_beyond(state: State) -> Parameters:
+def without_limits(parameters: Parameters) -> Parameters:
     """Return the parameters without the limits that end Slurm's search."""
-    one = state.parameters
-    return one._replace(
+    return parameters._replace(
         window=1 << 50, max_job_test=0, max_job_user=0, max_job_part=0, max_job_user_part=0, max_job_assoc=0,
         max_job_array_resv=1 << 40, job_part_count_reserve=0, one_resv_per_job=False, node_space_size=0, beyond=True,
     )  # fmt: skip

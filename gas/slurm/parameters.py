@@ -9,7 +9,6 @@ from gas.slurm.rows import Parameters
 
 __all__ = ["KILL_WAIT", "number_in", "parameters_of"]
 
-FOR_EVER = 1 << 50
 KILL_WAIT = 30  # slurm.conf(5), KillWait
 
 
@@ -20,17 +19,12 @@ def number_in(parameters: Any, name: str, default: int, least: int = 0) -> int:
     return value if value >= least else default
 
 
-def parameters_of(cluster: Cluster, *, grace: int = KILL_WAIT, beyond: bool = False) -> Parameters:
-    """Return the parameters of the backfill scheduler; with `beyond`, without the limits that end its search."""
+def parameters_of(cluster: Cluster, *, grace: int = KILL_WAIT) -> Parameters:
+    """Return the parameters of the backfill scheduler."""
     scheduling = cluster.scheduling
     given = scheduling.parameters
     resolution = max(scheduling.resolution, 1)
     licenses = "bf_licenses" in given
-    if beyond:
-        return Parameters(
-            cluster.now, cluster.now // resolution * resolution, resolution, FOR_EVER, 0, 0, 0, 0, 0, 1 << 40, 0,
-            False, licenses, 0, number_in(given, "bf_window_linear", 0), grace, True,
-        )  # fmt: skip
     return Parameters(
         cluster.now, cluster.now // resolution * resolution, resolution, scheduling.window, scheduling.depth,
         number_in(given, "bf_max_job_user", 0), number_in(given, "bf_max_job_part", 0),

@@ -21,14 +21,7 @@ from gas.slurm.rows import Records
 __all__ = ["records_of"]
 
 
-def records_of(
-    build: Builder,
-    records: list[Record],
-    pinned: bool,
-    beyond: bool,
-    not_before: Sequence[int] | None,
-    reservations: Sequence[Any],
-) -> Records:
+def records_of(build: Builder, records: list[Record], pinned: bool, reservations: Sequence[Any]) -> Records:
     """Return the rows of a queue."""
     cluster, count = build.cluster, len(records)
     given = cluster.scheduling.parameters
@@ -42,7 +35,7 @@ def records_of(
     table = np.zeros((12, count), np.int64)
     tasks, room, limit, since, nodes, first, options, required, plan, start, reserved, only = table
     plan[:] = -1
-    room[:] = 1 << 40
+    room[:], since[:] = 1 << 40, cluster.now
     base: dict[tuple[str, tuple[str, ...], int], int] = {}
     of_core = np.array([node.core_cpus for node in cluster.nodes], np.int64)
     shown: set[int] = set()
@@ -59,7 +52,6 @@ def records_of(
         first[at], options[at] = build.features(job.features)
         required[at] = build.sets.add(build.of_names(job.required_nodes)) if job.required_nodes else 0
         limit[at] = limit_of(job, partition)
-        since[at] = cluster.now if not_before is None else not_before[at]
         tasks[at] = 1
         if job.tasks is not None and record.probe is None:
             tasks[at] = len(job.tasks)
@@ -83,8 +75,8 @@ def records_of(
                 shown.add(job.id)
             elif not job.planned_nodes and len(job.partitions) == 1:
                 start[at] = job.start  # v0.0.38 does not publish the nodes
-    tested = np.array([not beyond and _is_tested(record) for record in records], np.bool_)
-    considered = [record.blocked is None or (beyond and _comes(record)) for record in records]
+    tested = np.array([_is_tested(record) for record in records], np.bool_)
+    considered = [record.blocked is None for record in records]
     of = build.numbers
     arrays = of("array", (record.job.array for record in records))
     leaders = of("leader", (record.job.leader for record in records))
@@ -94,7 +86,7 @@ def records_of(
     is_part = np.array([record.job.leader is not None for record in records], np.bool_)
     return Records(
         np.array(considered, np.bool_) | tested, np.array([record.probe is not None for record in records], np.bool_),
-        only.astype(np.bool_) & (not beyond), tested,
+        only.astype(np.bool_), tested,
         np.array([_unreserved(cluster, record) for record in records], np.bool_),
         of("job", ((record.probe, record.job.id) for record in records)),
         of("user", (record.job.user for record in records)),
@@ -134,11 +126,6 @@ def _unreserved(cluster: Cluster, record: Record) -> bool:
         return True
     own = None if cluster.accounting is None else cluster.accounting.qos.get(record.job.qos)
     return own is not None and own.has("NoReserve")
-
-
-def _comes(record: Record) -> bool:
-    """Return whether a record will start without intervention."""
-    return record.blocked in (Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION) or record.probe is not None
 
 
 def _is_tested(record: Record) -> bool:

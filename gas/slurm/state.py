@@ -67,8 +67,6 @@ def state_of(
     records: list[Record],
     *,
     pinned: bool = True,
-    beyond: bool = False,
-    not_before: Sequence[int] | None = None,
     preempts: Preempts | None = None,
     memory_counts: bool | None = None,
     unseen_until: int | None = None,
@@ -83,10 +81,6 @@ def state_of(
         In scheduling order (`gas.slurm.order.queue`).
     pinned
         Whether published plans are entered unchanged.
-    beyond
-        Plan on where Slurm's search ends; blocked records are considered too, from `not_before` on.
-    not_before
-        By record: epoch second before which it does not start.
     memory_counts
         Whether memory is a consumable resource; by default according to SelectTypeParameters.
     unseen_until
@@ -97,7 +91,7 @@ def state_of(
         The state of the same cluster, with the same options, for some of the records; it is extended by the others.
     """
     if like is not None:
-        return _with_more(like, records, preempts, pinned, beyond, not_before)
+        return _with_more(like, records, preempts, pinned)
     build = Builder(cluster, memory_counts)
     machine = build.machine()
     held = [job for job in cluster.jobs if job.state in HOLDING]
@@ -109,7 +103,7 @@ def state_of(
         leaving |= build.of_names(job.nodes)
     build.sets.add(np.zeros(build.count, np.bool_))
     reservations = _kept(cluster)
-    rows = records_of(build, records, pinned, beyond, not_before, reservations)
+    rows = records_of(build, records, pinned, reservations)
     closures = _closures(build, records, rows, reservations)
     may = _preempting(build, records, running, jobs, preempts)
     grace = KILL_WAIT if build.settings.kill_wait is None else build.settings.kill_wait
@@ -125,26 +119,19 @@ def state_of(
     return State(
         tuple(node.name for node in cluster.nodes), records, rows, closures, build.sets.array(),
         np.array(build.options, np.int64), may, leaving, machine, use, running, jobs, licences, licence_names,
-        all_licences, parameters_of(cluster, grace=grace, beyond=beyond), build.rules, build.usable, unseen,
+        all_licences, parameters_of(cluster, grace=grace), build.rules, build.usable, unseen,
         tuple(build.unclear), build,
     )  # fmt: skip
 
 
-def _with_more(
-    like: State,
-    records: list[Record],
-    preempts: Preempts | None,
-    pinned: bool,
-    beyond: bool,
-    not_before: Sequence[int] | None,
-) -> State:
+def _with_more(like: State, records: list[Record], preempts: Preempts | None, pinned: bool) -> State:
     """Return a state with further records, without processing its records again."""
     build = like.built_by
     reservations = _kept(build.cluster)
     known = {id(record): at for at, record in enumerate(like.records)}
     new = [record for record in records if id(record) not in known]
     known |= {id(record): len(known) + at for at, record in enumerate(new)}
-    more = records_of(build, new, pinned, beyond, not_before, reservations)
+    more = records_of(build, new, pinned, reservations)
     order = np.array([known[id(record)] for record in records], np.int64)
     both = zip(like.rows, more, strict=True)
     rows = Records._make(np.concatenate([one, other])[order] for one, other in both)

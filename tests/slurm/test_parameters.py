@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from made_clusters import NOW, cluster
 
+from gas.slurm.beyond import without_limits
 from gas.slurm.cluster import Scheduling
 from gas.slurm.parameters import number_in, parameters_of
 
@@ -26,7 +27,7 @@ def test_the_table_has_as_many_slots_as_jobs_are_tested_but_two(depth, size):
 
 
 def test_beyond_slurms_cycle_nothing_ends_the_search():
-    found = parameters_of(replace(cluster(), scheduling=Scheduling(depth=3)), beyond=True)
+    found = without_limits(parameters(3, bf_max_job_user="7"))
     assert (found.max_job_test, found.max_job_user, found.node_space_size, found.beyond) == (0, 0, 0, True)
 
 
