@@ -185,7 +185,7 @@ def without_limits(parameters: Parameters) -> Parameters:
     """Return the parameters without the limits that end Slurm's search."""
     return parameters._replace(
         window=1 << 50, max_job_test=0, max_job_user=0, max_job_part=0, max_job_user_part=0, max_job_assoc=0,
-        max_job_array_resv=1 << 40, job_part_count_reserve=0, one_resv_per_job=False, node_space_size=0, beyond=True,
+        max_job_array_resv=1 << 40, job_part_count_reserve=0, one_resv_per_job=False, node_space_size=0, plan_all=True,
     )  # fmt: skip
 
 

@@ -285,7 +285,7 @@ def run_cycle(
                 of_partition[partition] += 1
                 of_account[account] += 1
                 of_user[user] += 1
-            counted = not parameters.licenses and not parameters.beyond
+            counted = not parameters.licenses and not parameters.plan_all
             if counted and lacks_licences(at, now, records, closures, licences):
                 plans.state[at] = LICENCES if done + begun == 0 else plans.state[at]
                 break

@@ -54,7 +54,7 @@ def _at(now: int, given: Parameters) -> Parameters:
         now, now // given.resolution * given.resolution, given.resolution, given.window, given.max_job_test,
         given.max_job_user, given.max_job_part, given.max_job_user_part, given.max_job_assoc, given.max_job_array_resv,
         given.job_part_count_reserve, given.one_resv_per_job, given.licenses, given.node_space_size,
-        given.window_linear, given.grace, given.beyond, given.starts_only, given.most_plans,
+        given.window_linear, given.grace, given.plan_all, given.starts_only, given.most_plans,
     )  # fmt: skip
 
 

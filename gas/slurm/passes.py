@@ -125,7 +125,7 @@ def run_pass(state: State, most: int = 10 * MOST, known: Found | None = None) ->
     slots = 2 * room + 2 + (2 * len(state.running_jobs) if parameters.licenses else 0)
     # without bf_licenses the table has no licences, so slots that differ only in these are joined (seen on 22.05)
     counted = state.all_licences if parameters.licenses else state.all_licences[:0]
-    planned = powered_on(state.machine) | parameters.beyond
+    planned = powered_on(state.machine) | parameters.plan_all
     table = empty_table(parameters.begin, parameters.begin + window, planned, counted, slots)
     plans = empty_plans(count, room, nodes)
     if parameters.licenses:  # implies bf_running_job_reserve

@@ -124,7 +124,7 @@ class Parameters(NamedTuple):
     ----------
     now, begin
         Epoch seconds: of the cycle, and of the beginning of the time table.
-    beyond
+    plan_all
         Whether to plan on where Slurm's search ends, for the expected starts of the rest of the queue.
     grace
         Seconds after which a job past its end is assumed to be gone.
@@ -150,7 +150,7 @@ class Parameters(NamedTuple):
     node_space_size: int
     window_linear: int
     grace: int
-    beyond: bool
+    plan_all: bool
     starts_only: bool = False
     most_plans: int = 0
 

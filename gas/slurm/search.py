@@ -214,7 +214,7 @@ def _seek(
         if start < 0:
             return IN_RESERVATION, -1, tested
         free_again = -1
-        if kept and (rules.future or parameters.beyond):
+        if kept and (rules.future or parameters.plan_all):
             free_again = exclude_kept(room.until, start, nodes)
         elif kept:
             exclude_kept(room.until, 0, nodes)
@@ -330,7 +330,7 @@ def _seek(
             ):
                 start = found if found > start else found + resolution
                 continue
-            if parameters.beyond and found > start and len(closures.end) > 0:
+            if parameters.plan_all and found > start and len(closures.end) > 0:
                 # Slurm plans this start, and notices only at that time that the job would reach into a reservation
                 moved, _ = reserved(at, found, records, closures, sets, some)
                 if moved != found or has_outside(planned, some):
@@ -368,7 +368,7 @@ def _seek(
                 return PLANNED, found, tested
         elif now_only:
             return NOW_ONLY, -1, tested
-        if later < 0 and parameters.beyond:
+        if later < 0 and parameters.plan_all:
             # Slurm gives up here until something changes
             for slot in range(slot_at(table, start), table.total[0]):
                 if table.begin[slot] > start:

@@ -28,7 +28,7 @@ def test_the_table_has_as_many_slots_as_jobs_are_tested_but_two(depth, size):
 
 def test_beyond_slurms_cycle_nothing_ends_the_search():
     found = without_limits(parameters(3, bf_max_job_user="7"))
-    assert (found.max_job_test, found.max_job_user, found.node_space_size, found.beyond) == (0, 0, 0, True)
+    assert (found.max_job_test, found.max_job_user, found.node_space_size, found.plan_all) == (0, 0, 0, True)
 
 
 def test_a_priority_may_be_as_large_as_those_of_priority_basic():
