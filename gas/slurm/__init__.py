@@ -39,7 +39,7 @@ separate parameter, hence the long parameter lists::
     rows          the arrays of a cycle: records, reservations, parameters, plans
     machine       the machine as arrays, and what is allocated of it
     fitting       how much of each node a job can use
-    choosing      which of these nodes a job gets; `dealing` is how many CPUs it gets on each
+    choosing      which of these nodes a job gets; `task_distribution` is how many CPUs it gets on each
     taking        what a job still lacks while its nodes are chosen, and the working memory for it
     switches      the choice of nodes by switches (topology/tree)
     linear        the choice of whole nodes by select/linear

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.dealing import dealt
 from gas.slurm.fitting import (
     BY_SWITCHES,
     CONTIGUOUS,
@@ -44,6 +43,7 @@ from gas.slurm.taking import (
     weight_of,
     work_of,
 )  # fmt: skip
+from gas.slurm.task_distribution import distribute_tasks
 from gas.slurm.versions import Rules
 
 __all__ = ["choose", "choose_to_start", "choose_with", "fits_if_idle", "may_suffice"]
@@ -123,11 +123,11 @@ def choose_with(
     if need[ORDER] == LINEAR:
         return by_runs(capacity, count, need, required, work, given)
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
-        return _first(capacity, count, need, gres, machine, use, work, given) and dealt(
+        return _first(capacity, count, need, gres, machine, use, work, given) and distribute_tasks(
             capacity, need, gres, machine, use, given
         )
     if _in_order(capacity, count, need, gres, required, machine, use, work, given):
-        return dealt(capacity, need, gres, machine, use, given)
+        return distribute_tasks(capacity, need, gres, machine, use, given)
     left = work.left
     for node in range(len(capacity)):
         left[node] = capacity[node]
@@ -157,7 +157,7 @@ def choose_with(
         if count < need[LEAST] or total < need[CPUS]:
             return False
         if _in_order(left, count, need, gres, required, machine, use, work, given):
-            return dealt(capacity, need, gres, machine, use, given)
+            return distribute_tasks(capacity, need, gres, machine, use, given)
 
 
 @lean_kernel

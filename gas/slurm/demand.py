@@ -264,5 +264,5 @@ def _in_cores(job: Job, node: Node | None, cluster: Cluster, partition: Partitio
         in_all = count * job.tasks_per_node if filled else job.tasks_asked or job.cpus // each
     elif per_core == 1 and per_task > used:  # tasks share no cores
         each, in_all = ceil(per_task / used) * used, ceil(job.cpus / per_task)
-    share, more = divmod(in_all, count)  # whole tasks, or single CPUs, are dealt to the nodes in turn
+    share, more = divmod(in_all, count)  # whole tasks, or single CPUs, are distributed to the nodes in turn
     return more * ceil((share + 1) * each / used) * unit + (count - more) * ceil(share * each / used) * unit

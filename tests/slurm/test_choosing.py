@@ -20,7 +20,7 @@ from made_clusters import (
     with_nodes,
 )
 
-from gas.slurm import dealing, fitting
+from gas.slurm import fitting, task_distribution
 from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Gres
 from gas.slurm.forward import Forward, run_forward
@@ -175,7 +175,7 @@ def test_gpus_for_which_a_node_has_no_cpus_do_not_count():
     assert places(made, **asked) == [1, 2]
 
 
-def dealt(asked, version, free=(8, 8, 8, 8, 8, 8), **fields):
+def distributed(asked, version, free=(8, 8, 8, 8, 8, 8), **fields):
     """Return how many CPUs each node gives to a job that starts now."""
     busy = [running(9 + n, f"n{n}", end=999, cpus_on={f"n{n}": 8 - has}) for n, has in enumerate(free) if has < 8]
     made = cluster(*busy, job(1, asked, **fields), nodes=6, cpus=8, version=version)
@@ -189,14 +189,14 @@ def dealt(asked, version, free=(8, 8, 8, 8, 8, 8), **fields):
 )
 def test_each_node_gets_as_many_tasks_as_are_asked_for_per_node_but_on_24_11(version, found):
     """Seen: -n 7 --ntasks-per-node=3, also with -c 2."""
-    assert dealt(7, version, tasks_per_node=3) == found
-    assert dealt(14, version, tasks_per_node=3, cpus_per_task=2) == [2 * cpus for cpus in found]
+    assert distributed(7, version, tasks_per_node=3) == found
+    assert distributed(14, version, tasks_per_node=3, cpus_per_task=2) == [2 * cpus for cpus in found]
 
 
 @pytest.mark.parametrize(("version", "found"), [(OLD, [4, 4]), (MIDDLE, [3, 2]), (NEW, [4, 4])])
 def test_tasks_of_a_node_are_dealt_one_after_the_other(version, found):
     """Seen: -n 5 --ntasks-per-node=4."""
-    assert dealt(5, version, (3, 3, 3, 8, 8, 8), tasks_per_node=4) == [0, 0, 0, *found, 0]
+    assert distributed(5, version, (3, 3, 3, 8, 8, 8), tasks_per_node=4) == [0, 0, 0, *found, 0]
 
 
 @pytest.mark.parametrize(
@@ -210,18 +210,18 @@ def test_tasks_of_a_node_are_dealt_one_after_the_other(version, found):
 def test_on_22_05_nodes_for_tasks_per_node_are_chosen_by_all_that_they_could_give(version, two, seven):
     """Seen: -n 2 --ntasks-per-node=3 and -n 7 --ntasks-per-node=2 on nodes with so many free CPUs."""
     free = (8, 4, 1, 2, 6, 3)
-    assert dealt(2, version, free, tasks_per_node=3) == two
-    assert dealt(7, version, free, tasks_per_node=2) == seven
+    assert distributed(2, version, free, tasks_per_node=3) == two
+    assert distributed(7, version, free, tasks_per_node=2) == seven
 
 
 def test_on_22_05_a_single_task_needs_a_node_for_as_many_and_gets_its_own():
     """Seen: -n 1 --ntasks-per-node=4 beside nodes of two and five free CPUs, also what it counts for."""
-    assert dealt(1, OLD, (0, 2, 5, 8, 8, 8), tasks_per_node=4) == [0, 0, 1, 0, 0, 0]
+    assert distributed(1, OLD, (0, 2, 5, 8, 8, 8), tasks_per_node=4) == [0, 0, 1, 0, 0, 0]
 
 
 def test_on_26_05_a_range_of_nodes_with_tasks_per_node_is_used_up():
     """Seen: -N 2-4 --ntasks-per-node=2, which shows four tasks."""
-    assert dealt(4, NEW, tasks_per_node=2, least_nodes=2, most_nodes=4) == [2, 2, 2, 2, 0, 0]
+    assert distributed(4, NEW, tasks_per_node=2, least_nodes=2, most_nodes=4) == [2, 2, 2, 2, 0, 0]
 
 
 @pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
@@ -249,7 +249,7 @@ def test_tasks_are_dealt_in_turn_where_nodes_were_given_more_than_they_need(cpus
     made = np.array(given, np.int64)
     machine = Beginning.of(cluster(nodes=4, cpus=8)).state
     gres = np.zeros((3, 1), np.int64)
-    assert dealing.dealt(made.copy(), need, gres, machine.machine, machine.use, made)
+    assert task_distribution.distribute_tasks(made.copy(), need, gres, machine.machine, machine.use, made)
     assert made.tolist() == found
 
 

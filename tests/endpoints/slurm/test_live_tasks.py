@@ -56,7 +56,7 @@ def test_nodes_give_the_tasks_per_node_that_a_real_slurm_gives(slurm, words):
         time.sleep(0.1)
     slurm.run("scontrol", "update", "PartitionName=main", "State=DOWN")
     try:
-        id = slurm.submit(*words.split())  # on 24.11, one that is held and released is dealt other tasks
+        id = slurm.submit(*words.split())  # on 24.11, one that is held and released gets other tasks
         cluster = CommandTransport("private", folder=str(slurm.programs())).cluster("private")
     finally:
         slurm.run("scontrol", "update", "PartitionName=main", "State=UP")

@@ -22,11 +22,11 @@ from gas.slurm.fitting import (
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
 
-__all__ = ["dealt"]
+__all__ = ["distribute_tasks"]
 
 
 @lean_kernel
-def dealt(
+def distribute_tasks(
     capacity: NDArray[np.int64],
     need: NDArray[np.int64],
     gres: NDArray[np.int64],
