@@ -39,7 +39,7 @@ from gas.slurm.taking import (
     lacking,
     run_has,
     take,
-    take_as,
+    take_counted,
     weight_of,
     work_of,
 )  # fmt: skip
@@ -314,7 +314,7 @@ def _least_loaded(
                 if counted == alike:
                     break
         alike = capacity[best]
-        take_as(best, counted, capacity, need, gres, machine, use, work, given)
+        take_counted(best, counted, capacity, need, gres, machine, use, work, given)
     return has_least(work)
 
 

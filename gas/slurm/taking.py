@@ -24,7 +24,18 @@ from gas.slurm.fitting import (
 )  # fmt: skip
 from gas.slurm.machine import Machine, Use
 
-__all__ = ["Work", "begin", "has_enough", "has_least", "lacking", "run_has", "take", "take_as", "weight_of", "work_of"]
+__all__ = [
+    "Work",
+    "begin",
+    "has_enough",
+    "has_least",
+    "lacking",
+    "run_has",
+    "take",
+    "take_counted",
+    "weight_of",
+    "work_of",
+]
 
 
 class Work(NamedTuple):
@@ -131,11 +142,11 @@ def take(
     given: NDArray[np.int64],
 ) -> None:
     """Give a node to a job; a core is left for each further node that it needs (eval_nodes_cpus_to_use)."""
-    take_as(node, capacity[node], capacity, need, gres, machine, use, work, given)
+    take_counted(node, capacity[node], capacity, need, gres, machine, use, work, given)
 
 
 @lean_kernel
-def take_as(
+def take_counted(
     node: int,
     counted: int,
     capacity: NDArray[np.int64],
