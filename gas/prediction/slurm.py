@@ -371,7 +371,7 @@ class _Runs:
         if len(some) == 1:
             others = [place for candidate, place in self._place.items() if candidate != some[0]]
             waiting.withdraw(np.array(others, np.int64))
-            waiting.ghosts = np.zeros_like(waiting.ghosts)
+            waiting.probes = np.zeros_like(waiting.probes)
         waiting.withdraw(self._of_stream[self._stream[number]])
         forward.awaited = {place for place in places if place >= 0 and waiting.may_start(place)}
         if forward.awaited:
@@ -402,7 +402,7 @@ class _Runs:
         if not len(awaited):
             return [late] * len(places)
         ends = sampler.ends(ran)
-        begun = sampler.run(room, ends, seconds, awaited, gone, late, ghosts=len(some) > 1)
+        begun = sampler.run(room, ends, seconds, awaited, gone, late, probes=len(some) > 1)
         found = [int(begun[place]) if place >= 0 and begun[place] >= 0 else late for place in places.tolist()]
         self._rooms.append(room)
         return found

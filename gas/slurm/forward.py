@@ -242,7 +242,7 @@ class Forward:
         waiting, now = self.waiting, self.clock.now
         index = waiting.order(now)
         rows = Records._make(column[index] for column in self.state.rows)
-        rows.probe[:] = waiting.ghosts[waiting.places[index]]
+        rows.probe[:] = waiting.probes[waiting.places[index]]
         rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
         rows.not_before[:] = now
         for at, record in enumerate(index.tolist() if self.known else ()):

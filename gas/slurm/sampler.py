@@ -128,7 +128,7 @@ class Sampler:
             tasks=rows.tasks.copy(), probe=rows.probe.copy(), room=np.full(size, 1 << 40, np.int64),
             not_before=np.zeros(size, np.int64),
         )  # fmt: skip
-        probes, tasks = int(waiting.ghosts.sum()), self.counts[waiting.places]  # a job may be planned in each partition
+        probes, tasks = int(waiting.probes.sum()), self.counts[waiting.places]  # a job may be planned in each partition
         plans = int(np.minimum(tasks, max(parameters.max_job_array_resv, 1)).sum())
         if parameters.max_job_test > 0:
             plans = min(plans, parameters.max_job_test + 64 + parameters.max_job_array_resv)
@@ -182,7 +182,7 @@ class Sampler:
         gone: NDArray[np.int64],
         until: int,
         *,
-        ghosts: bool = True,
+        probes: bool = True,
     ) -> NDArray[np.int64]:
         """Run a sample until the awaited jobs have started; return the start at each place, -1 if there was none.
 
@@ -194,7 +194,7 @@ class Sampler:
             Run time of each task; `LONGEST` means until its limit.
         awaited, gone
             Places of the awaited jobs, and of jobs that are left out.
-        ghosts
+        probes
             Whether probes hold nothing; else they are ordinary jobs.
         """
         site, state, waiting = room.site, self.begin.state, self.begin.waiting
@@ -204,7 +204,7 @@ class Sampler:
         for old, new in zip((*state.use, state.licences), (*site.use, site.licences), strict=True):
             np.copyto(new, old)
         np.copyto(site.leaving, state.leaving)
-        site.records.probe[:] = waiting.ghosts[waiting.places] & ghosts
+        site.records.probe[:] = waiting.probes[waiting.places] & probes
         present = self.counts.copy()
         present[gone] = 0
         comers = np.flatnonzero(~waiting.arrived & (present > 0))

@@ -35,7 +35,7 @@ class Waiting:
         By record: the number of its partition, as in `gas.slurm.rows`.
     tasks
         By record: the number of its tasks that have not started.
-    ghosts
+    probes
         By place: whether it is a probe, which reserves nothing and delays no job.
     keys
         By record: the sort keys apart from its priority, the last first.
@@ -67,8 +67,8 @@ class Waiting:
         everybody = (*there, *probes, *arrivals)
         self.jobs = [_waiting(job) for _, job in everybody]
         self.comes_at = np.array([at for at, _ in everybody], np.int64)
-        self.ghosts = np.zeros(len(self.jobs), np.bool_)
-        self.ghosts[len(there) : len(there) + len(probes)] = True
+        self.probes = np.zeros(len(self.jobs), np.bool_)
+        self.probes[len(there) : len(there) + len(probes)] = True
         self.arrived = np.zeros(len(self.jobs), np.bool_)
         self.arrived[: len(there)] = True
         self.eligible = np.zeros(len(self.jobs), np.int64)
@@ -83,7 +83,7 @@ class Waiting:
         self.depends = [dependencies_of(job.dependency) for job in self.jobs]
         self.held = np.array([job.priority == 0 and at < len(there) for at, job in enumerate(self.jobs)], np.bool_)
         for place, job in enumerate(self.jobs):
-            probe = place - len(there) if self.ghosts[place] else None
+            probe = place - len(there) if self.probes[place] else None
             for name in job.partitions:
                 for way in with_magnetic(cluster, job, name) if name in named else ():
                     record = Record(way, cluster.partitions[named[name]], probe=probe, attracted=way is not job)
