@@ -25,7 +25,7 @@ from gas.slurm.state import State, state_of
 from gas.slurm.together import Together
 from gas.slurm.why import Why, why_of
 
-__all__ = ["Forecast", "forecast", "outlooks", "trust"]
+__all__ = ["Forecast", "forecast", "outlooks", "reproduced"]
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _in_one_order(some: Sequence[Record], records: Sequence[Record]) -> bool:
     return len(some) == len(without) and all(one is other for one, other in zip(some, without, strict=True))
 
 
-def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) -> tuple[int, int]:
+def reproduced(cluster: Cluster, planned: Forecast | None = None, **options: object) -> tuple[int, int]:
     """Return the number of published plans that a computed cycle reproduces, and the number of published plans."""
     found = forecast(cluster, pinned=False, beyond=False, **options) if planned is None else planned  # type: ignore[arg-type]
     starts: dict[int, list[int]] = {}

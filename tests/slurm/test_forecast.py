@@ -9,7 +9,7 @@ from thorough import examples
 
 from gas import compiled
 from gas.slurm.cluster import Gres, Licence, Partition, Reservation, Scheduling, Tasks
-from gas.slurm.forecast import forecast, trust
+from gas.slurm.forecast import forecast, reproduced
 from gas.slurm.node_weights import weights_stay
 
 NAMES = tuple(f"n{n}" for n in range(6))
@@ -148,4 +148,4 @@ def test_plans_are_trusted_as_far_as_a_cycle_makes_them_again():
     as_published = job(1, 4, start=NOW + 600, planned_nodes=("n0",))
     elsewhen = job(2, 4, start=NOW + 9000, planned_nodes=("n0",))
     made = cluster(running(9, "n0", end=600), as_published, elsewhen, nodes=1)
-    assert trust(made) == (1, 2)
+    assert reproduced(made) == (1, 2)

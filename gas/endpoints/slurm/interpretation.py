@@ -29,7 +29,7 @@ from gas.errors import Infeasible, NotFound
 from gas.profile.flat import ENDLESS
 from gas.slurm.cluster import Cluster, Gres, Job, Partition, Reservation
 from gas.slurm.features import with_counts
-from gas.slurm.forecast import Forecast, forecast, trust
+from gas.slurm.forecast import Forecast, forecast, reproduced
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Limits, Record, end_of
 from gas.slurm.reservations import anywhere, attracts, end_for_others, is_open
@@ -77,7 +77,7 @@ class Interpretation:
         Remarks for the user, as sentences.
     forecast
         The plans of all jobs.
-    trust
+    reproduced
         Number of Slurm's plans that a computed cycle reproduces, and their total.
     """
 
@@ -88,7 +88,7 @@ class Interpretation:
     placed: int
     remarks: tuple[str, ...]
     forecast: Forecast
-    trust: tuple[int, int]
+    reproduced: tuple[int, int]
 
 
 def partition_of(cluster: Cluster, name: str | None = None) -> Partition:
@@ -274,7 +274,7 @@ def _alike(cluster: Cluster, limits: Limits) -> tuple[int, int]:
     waiting = sum(job.pending for job in cluster.jobs)
     if not cluster.others_visible or len(cluster.nodes) * waiting > WORTH_CHECKING:
         return 0, 0
-    return trust(cluster, limits=limits)
+    return reproduced(cluster, limits=limits)
 
 
 def without_plans(cluster: Cluster) -> Cluster:
