@@ -107,7 +107,7 @@ def forecast(
         return _made_anew(cluster, probes, pinned and not _alike_enough(cluster, options), options | {"rest": rest})
     before = None if known is None else known.state
     records = queue(
-        cluster, probes, limits, believe_plans=pinned, known=None if before is None else before.records
+        cluster, probes, limits, use_plans=pinned, known=None if before is None else before.records
     )  # fmt: skip
     preempts = preempting(cluster) if preempts is None else preempts
     state = state_of(

@@ -125,7 +125,7 @@ def queue(
     probes: Iterable[Job] = (),
     limits: Limits | None = None,
     *,
-    believe_plans: bool = True,
+    use_plans: bool = True,
     known: Sequence[Record] | None = None,
 ) -> list[Record]:
     """Return all records in scheduling order.
@@ -136,7 +136,7 @@ def queue(
         Jobs that are not submitted yet.
     limits
         Finds the limit that keeps a job from starting; by default only Slurm's reasons count.
-    believe_plans
+    use_plans
         Whether a job with a published plan is considered regardless of Slurm's reason.
     known
         The queue without probes, if known.
@@ -150,7 +150,7 @@ def queue(
     waiting += list(enumerate(probes))
     for probe, job in waiting:
         there = [partitions[name] for name in job.partitions if name in partitions]
-        planned = believe_plans and job.start is not None and bool(job.planned_nodes)
+        planned = use_plans and job.start is not None and bool(job.planned_nodes)
         for partition, way in ((one, way) for one in there for way in with_magnetic(cluster, job, one.name)):
             end = cluster.now + limit_of(job, partition) if rules.magnetic_ends else cluster.now
             begun = way is job or may_start_in(cluster, way.reservation, cluster.now, end)

@@ -111,7 +111,7 @@ def test_limits_of_accounts_come_from_outside():
 def test_what_has_a_plan_is_considered_whatever_it_waits_for():
     has = job(1, start=NOW + 600, planned_nodes=("n0",), reason="Dependency")
     assert [one.blocked for one in queue(cluster(has))] == [None]
-    assert [one.blocked for one in queue(cluster(has), believe_plans=False)] == [Blocked.DEPENDENCY]
+    assert [one.blocked for one in queue(cluster(has), use_plans=False)] == [Blocked.DEPENDENCY]
 
 
 def test_the_limit_is_the_least_of_those_that_there_are():
