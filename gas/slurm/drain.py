@@ -34,7 +34,7 @@ from gas.slurm.main_pass import STARTED as PASSED
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import count as node_count
 from gas.slurm.node_sets import put
-from gas.slurm.rows import STARTED, Closures, Parameters, leaves_more
+from gas.slurm.rows import STARTED, Closures, Parameters, leaves_work
 from gas.slurm.runs import leave, probed, started
 from gas.slurm.search import FAR
 from gas.slurm.turns import age, insert, write_queue
@@ -126,7 +126,7 @@ def _backfill(seconds: NDArray[np.int64], line: Line, pace: Pace, flow: Flow, si
     planned, rows = False, site.records
     for at in range(count):
         record = flow.queue[at]
-        planned = planned or leaves_more(
+        planned = planned or leaves_work(
             plans.state[record], rows.considered[record], rows.now_only[record], rows.unheld[record], rows.probe[record]
         )
     probed(STARTED, count, line, flow, site)

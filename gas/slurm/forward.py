@@ -34,7 +34,7 @@ from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.passes import copied, run_state
 from gas.slurm.placement import cpus_on
-from gas.slurm.rows import STARTED, Plans, Records, empty_plans, leaves_more
+from gas.slurm.rows import STARTED, Plans, Records, empty_plans, leaves_work
 from gas.slurm.starts import Known, Run, Start
 from gas.slurm.state import State
 from gas.slurm.together import Together
@@ -347,7 +347,7 @@ class Forward:
             state.licences[:] += kept_licences
             self._probed(index[rows.probe & (plans.state == STARTED)])
             new = int(state.running.total[0]) - before
-            planned = bool(leaves_more(plans.state, rows.considered, rows.now_only, rows.unheld, rows.probe).any())
+            planned = bool(leaves_work(plans.state, rows.considered, rows.now_only, rows.unheld, rows.probe).any())
             if not new:
                 return planned
             there = plans.record[: int(plans.total[0])]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 
-__all__ = ["STATES", "Closures", "Found", "Parameters", "Plans", "Records", "empty_plans", "leaves_more", "nodes_of"]
+__all__ = ["STATES", "Closures", "Found", "Parameters", "Plans", "Records", "empty_plans", "leaves_work", "nodes_of"]
 
 STATES = (
     SKIPPED, PLANNED, STARTED, DEPTH, USER_DEPTH, PARTITION_DEPTH, USER_PARTITION_DEPTH, ACCOUNT_DEPTH, WINDOW, NOWHERE,
@@ -184,7 +184,7 @@ class Plans(NamedTuple):
 
 
 @lean_kernel
-def leaves_more(state: Any, considered: Any, now_only: Any, unheld: Any, probe: Any) -> Any:
+def leaves_work(state: Any, considered: Any, now_only: Any, unheld: Any, probe: Any) -> Any:
     """Return whether a record leaves work for the next cycle: it is planned, or the cycle ended before it.
 
     The arguments are those of one record, or columns of all.
