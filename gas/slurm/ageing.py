@@ -97,7 +97,7 @@ class Ageing:
         self.remarks += [f"priorities without {one}" for one in sorted(unknown)]
 
     @property
-    def moves(self) -> bool:
+    def depends_on_usage(self) -> bool:
         """Whether priorities depend on running jobs."""
         return bool(self._fair)
 

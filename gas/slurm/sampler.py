@@ -39,7 +39,7 @@ def outside(begin: Beginning) -> str:
     waiting, state = begin.waiting, begin.state
     reasons = {
         "limits of accounts and QOS": waiting.restraints.count,
-        "fair share": waiting.ageing.moves,
+        "fair share": waiting.ageing.depends_on_usage,
         "dependencies or reservations of jobs": waiting.bound,
         "arrays with a limit of tasks, or in several partitions": waiting.throttled or waiting.one_by_one,
         "bf_licenses": state.parameters.licenses,
