@@ -53,7 +53,7 @@ separate parameter, hence the long parameter lists::
     cycle         one cycle of the backfill scheduler
     observed_depth
                   how many jobs a cycle plans, inferred from the queue if the setting is not published
-    supposed_depth
+    depth_by_trial
                   how many jobs per user or partition it plans, assumed if nothing else explains the published plans
     unpublished   other settings that are not published, derived from plans, partitions and QOS
     node_weights  node weights that jobs with GPUs change for later jobs, in old releases

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gas.slurm.cluster import Cluster
+from gas.slurm.depth_by_trial import depth_by_trial, explained
 from gas.slurm.observed_depth import observed_depth
 from gas.slurm.settings import Settings
-from gas.slurm.supposed_depth import explained, supposed_depth
 
 __all__ = ["with_inferred_settings"]
 
@@ -49,7 +49,7 @@ def _with_owners(cluster: Cluster) -> Cluster:
 def _with_depth(cluster: Cluster, tested: int | None) -> Cluster:
     if cluster.scheduling.parameters:
         return cluster
-    found = observed_depth(cluster, tested) or supposed_depth(cluster)
+    found = observed_depth(cluster, tested) or depth_by_trial(cluster)
     if found is None:
         return cluster
     key, count = found

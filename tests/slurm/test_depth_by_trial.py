@@ -6,8 +6,8 @@ import pytest
 from made_clusters import cluster, job, running
 
 from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
+from gas.slurm.depth_by_trial import depth_by_trial
 from gas.slurm.forecast import forecast
-from gas.slurm.supposed_depth import supposed_depth
 from gas.slurm.unpublished import with_inferred_settings
 
 
@@ -30,26 +30,26 @@ def queue(*users, **fields):
 def test_it_is_the_number_with_which_plans_are_as_they_are_published(parameters):
     ((key, count),) = parameters.items()
     made = queue("ann", "ann", "ann", "bob", "eve")
-    assert supposed_depth(published(made, **parameters)) == (key, int(count))
+    assert depth_by_trial(published(made, **parameters)) == (key, int(count))
 
 
 def test_jobs_without_licences_count_though_they_have_no_plan():
     made = queue("ann", "ann", "ann")
     jobs = tuple(replace(one, licences={"x": 1}) if one.id == 1 else one for one in made.jobs)
     made = replace(made, jobs=jobs, licences=(Licence("x", 1, used=1),))
-    assert supposed_depth(published(made, bf_max_job_user="2")) == ("bf_max_job_user", 2)
+    assert depth_by_trial(published(made, bf_max_job_user="2")) == ("bf_max_job_user", 2)
 
 
 def test_tasks_of_an_array_count_one_by_one():
     made = queue("ann", "bob")
     first = replace(made.jobs[1], array=1, tasks=Tasks((range(4),)))
     made = replace(made, jobs=(made.jobs[0], first, *made.jobs[2:]))
-    assert supposed_depth(published(made, bf_max_job_user="2")) == ("bf_max_job_user", 2)
+    assert depth_by_trial(published(made, bf_max_job_user="2")) == ("bf_max_job_user", 2)
 
 
 def test_where_a_cycle_without_it_plans_the_same_there_is_none():
-    assert supposed_depth(published(queue("ann", "bob"))) is None
-    assert supposed_depth(queue("ann", "bob")) is None
+    assert depth_by_trial(published(queue("ann", "bob"))) is None
+    assert depth_by_trial(queue("ann", "bob")) is None
 
 
 def test_preemption_by_tier_shows_in_plans_that_a_cycle_makes_only_with_it():

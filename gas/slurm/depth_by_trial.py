@@ -15,7 +15,7 @@ from gas.slurm.forecast import Forecast, forecast
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Record
 
-__all__ = ["explained", "supposed_depth"]
+__all__ = ["depth_by_trial", "explained"]
 
 MOST_JOBS = 100
 """Longer queues are not tried: each number needs a cycle."""
@@ -26,7 +26,7 @@ MOST = 50_000
 """Largest product of waiting jobs and nodes: beyond it, so many cycles take too long."""
 
 
-def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
+def depth_by_trial(cluster: Cluster) -> tuple[str, int] | None:
     """Return the parameter with which a cycle makes exactly the published plans, and its value.
 
     None if a cycle without it makes them, too, or no value does.
