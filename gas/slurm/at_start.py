@@ -27,7 +27,7 @@ def outlooks_at_start(
     cluster: Cluster,
     jobs: Sequence[Job],
     *,
-    said: Limits | None,
+    apply_limits: Limits | None,
     groups: frozenset[str] | None = None,
     unseen_until: int | None = None,
     known: Forecast | None = None,
@@ -36,7 +36,7 @@ def outlooks_at_start(
 
     Parameters
     ----------
-    said
+    apply_limits
         Applies limits to a job before its nodes are known.
     groups
         Names of the user's groups.
@@ -45,9 +45,9 @@ def outlooks_at_start(
     known
         The forecast of the queue without these jobs, if available.
     """
-    made = forecast(cluster, jobs, unseen_until=unseen_until, limits=said, rest=False, known=known)
+    made = forecast(cluster, jobs, unseen_until=unseen_until, limits=apply_limits, rest=False, known=known)
     found = list(made.outlooks)
-    if said is None or cluster.accounting is None:
+    if apply_limits is None or cluster.accounting is None:
         return found
     partitions = {one.name: one for one in cluster.partitions}
     free: list[int] = []
@@ -56,13 +56,15 @@ def outlooks_at_start(
         if partition is not None and one.planned is not None and one.planned <= cluster.now:
             found[number] = _held(one, _with_nodes(cluster, job, partition, one, groups))
         elif one.why in (Why.LIMIT, Why.FORBIDDEN) and any(
-            _by_nodes(job, there, said(job, there)) for name in job.partitions if (there := partitions.get(name))
+            _by_nodes(job, there, apply_limits(job, there))
+            for name in job.partitions
+            if (there := partitions.get(name))
         ):
             free.append(number)
     if free:
 
         def of_others(job: Job, partition: Partition) -> Verdict | None:
-            return said(job, partition) if job.id else None
+            return apply_limits(job, partition) if job.id else None
 
         again = forecast(
             cluster,

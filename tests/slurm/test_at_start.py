@@ -19,7 +19,7 @@ PARTITION = replace(MAIN, nodes=tuple(node.name for node in LARGE))
 def outlook(asked, *jobs, **bounds):
     accounting = an_accounting(**bounds)
     made = replace(a_cluster(accounting, jobs=list(jobs)), nodes=LARGE, partitions=(PARTITION,))
-    (found,) = outlooks_at_start(made, [replace(asked, tasks_asked=asked.cpus)], said=limits_in(made))
+    (found,) = outlooks_at_start(made, [replace(asked, tasks_asked=asked.cpus)], apply_limits=limits_in(made))
     return found
 
 

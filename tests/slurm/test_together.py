@@ -67,5 +67,5 @@ def test_what_is_asked_before_submission_prefers_them_too(bounds, expected):
         running(1, 1, 600, cpus_on={"n1": 1}),
         running(2, 2, 600, user="other", nodes=("n2",), cpus_on={"n2": 2}),
     ])  # fmt: skip
-    (found,) = outlooks_at_start(made, [asked(2, tasks_asked=2)], said=limits_in(made))
+    (found,) = outlooks_at_start(made, [asked(2, tasks_asked=2)], apply_limits=limits_in(made))
     assert (found.planned, found.nodes) == (NOW, (expected,))

@@ -138,7 +138,7 @@ class SlurmAvailability(NodeAvailability):
         there = [job for job in jobs if job is not None]
         found = iter(
             outlooks_at_start(
-                self.cluster, there, said=self.limits, groups=self.groups, unseen_until=self.unseen_until,
+                self.cluster, there, apply_limits=self.limits, groups=self.groups, unseen_until=self.unseen_until,
                 known=self.seen,
             )
         )  # fmt: skip
