@@ -13,7 +13,7 @@ from documents.fields import quoted
 from gas.slurm.cluster import Job
 from gas.slurm.demand import nodes_asked
 from gas.slurm.extent import extent_of
-from gas.slurm.levels import levels, part_of, use_of
+from gas.slurm.levels import levels, usage_of, usage_per
 from gas.slurm.order import NO_LIMIT
 from gas.slurm.reservations import enough_licences_from, kept_licences, unseen_reserved
 from gas.slurm.standing import Standing
@@ -293,18 +293,18 @@ def count_bindings(case: Standing) -> Iterator[Binding]:
         if bounds.group_submitted is not None:
             reason = f"{level.prefix}GrpSubmitJobsLimit"
             tests.append(
-                ("group", reason, "GrpSubmit", bounds.group_submitted, use_of(case, level).submitted, level.name)
+                ("group", reason, "GrpSubmit", bounds.group_submitted, usage_of(case, level).submitted, level.name)
             )
         if qos is not None:
             for who, kind, bound in (
                 ("account", "MaxSubmitPA", bounds.account_submitted), ("user", "MaxSubmitPU", bounds.user_submitted),
             ):  # fmt: skip
                 if bound is not None:
-                    used, _, whose = part_of(case, qos, user=who == "user")
+                    used, _, whose = usage_per(case, qos, user=who == "user")
                     reason = "QOSMaxSubmitJobPerUserLimit" if who == "user" else "MaxSubmitJobsPerAccount"
                     tests.append((who, reason, kind, bound, used.submitted, f"{whose} in {level.name}"))
         elif level.is_user and bounds.submitted is not None and not done & {"user", "account"}:
-            there = use_of(case, level).submitted
+            there = usage_of(case, level).submitted
             tests.append(("own", "AssocMaxSubmitJobLimit", "MaxSubmit", bounds.submitted, there, level.name))
         for key, reason, kind, bound, there, whose in tests:
             if key not in done and bound is not None and there + case.tasks > bound:

@@ -11,7 +11,7 @@ from gas.slurm.accounting import Amounts, Bounds, Qos, Use
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.standing import Standing
 
-__all__ = ["Level", "levels", "most_nodes", "part_of", "use_of"]
+__all__ = ["Level", "levels", "most_nodes", "usage_of", "usage_per"]
 
 quoted = lru_cache(4096)(quoted_text)  # few names, quoted often
 
@@ -84,7 +84,7 @@ def _most_nodes(found: Sequence[Level]) -> int | None:
     return min((int(one) for one in (*first, *(of_qos[:1] or [most for _, most in together]))), default=None)
 
 
-def use_of(case: Standing, level: Level) -> Use:
+def usage_of(case: Standing, level: Level) -> Use:
     """Return the usage of a level: as published, else counted from the jobs that are shown."""
     if level.use is not None:
         return level.use
@@ -124,7 +124,7 @@ def _counted_use(case: Standing, key: tuple[str, ...], counts: Callable[[Job], b
     return found
 
 
-def part_of(case: Standing, qos: Qos, *, user: bool) -> tuple[Use, Callable[[Job], bool], str]:
+def usage_per(case: Standing, qos: Qos, *, user: bool) -> tuple[Use, Callable[[Job], bool], str]:
     """Return the usage of a QOS by a user or an account, the jobs that count, and their name in messages."""
     base = case.of_qos(qos)
     if user:

@@ -18,7 +18,7 @@ from gas.slurm.accounting import Amounts, Use
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import Demand
 from gas.slurm.extent import extent_of
-from gas.slurm.levels import Level, levels, part_of, use_of
+from gas.slurm.levels import Level, levels, usage_of, usage_per
 from gas.slurm.reasons import of_minutes, of_use, stem_of
 from gas.slurm.release import decayed_to
 from gas.slurm.standing import Standing
@@ -89,7 +89,7 @@ def _before_nodes(case: Standing) -> Iterator[Binding]:
     done: set[str] = set()
     limit = case.minutes
     for level in levels(case):
-        use, bounds, qos = use_of(case, level), level.bounds, level.qos
+        use, bounds, qos = usage_of(case, level), level.bounds, level.qos
         tests: list[tuple[str, Binding | None]] = []
         if bounds.group_jobs is not None:
             reason = f"{level.prefix}GrpJobsLimit"
@@ -103,7 +103,7 @@ def _before_nodes(case: Standing) -> Iterator[Binding]:
                 ("user", "MaxJobsPU", bounds.user_jobs),
             ):
                 if most is not None:
-                    used, counts, whose = part_of(case, qos, user=who == "user")
+                    used, counts, whose = usage_per(case, qos, user=who == "user")
                     reason = "QOSMaxJobsPerUserLimit" if who == "user" else "MaxJobsPerAccount"
                     whose = f"{whose} in {level.name}"
                     tests.append((f"{who} jobs", _jobs_binding(case, reason, kind, most, used.jobs, counts, whose)))
@@ -146,7 +146,7 @@ def _after_nodes(case: Standing) -> Iterator[Binding]:
     done: set[tuple[str, str]] = set()
     for level in levels(case):
         found: list[tuple[str, str, Binding | None]] = []
-        use, bounds, qos = use_of(case, level), level.bounds, level.qos
+        use, bounds, qos = usage_of(case, level), level.bounds, level.qos
         scaled = next((one.limit_factor for one in case.qos if one.limit_factor), 1.0) if qos is None else 1.0
         group = {name: bound * scaled for name, bound in bounds.group_tres.items()}
         own = {name: bound * scaled for name, bound in bounds.job_tres.items()}
@@ -163,14 +163,14 @@ def _after_nodes(case: Standing) -> Iterator[Binding]:
             for who in ("account", "user"):
                 most = bounds.user_tres if who == "user" else bounds.account_tres
                 if most:
-                    used, counting, whose = part_of(case, qos, user=who == "user")
+                    used, counting, whose = usage_per(case, qos, user=who == "user")
                     stem, tail = ("QOSMax", "PerUser") if who == "user" else ("Max", "PerAccount")
                     kind = "MaxTRESPU" if who == "user" else "MaxTRESPA"
                     found += _in_use(case, kind, stem, most, used, counting, f"{whose} in {name}", tail)
             for who in ("account", "user"):
                 minutes = bounds.user_run_minutes if who == "user" else bounds.account_run_minutes
                 if minutes:
-                    used, counting, whose = part_of(case, qos, user=who == "user")
+                    used, counting, whose = usage_per(case, qos, user=who == "user")
                     tail = "PerUser" if who == "user" else "PerAccount"
                     kind = f"MaxTRESRunMins{'PU' if who == 'user' else 'PA'}"
                     found += _running_minutes(case, kind, "Max", minutes, used, counting, f"{whose} in {name}", tail)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.levels import part_of
+from gas.slurm.levels import usage_per
 from gas.slurm.order import Record
 from gas.slurm.rows import Records
 from gas.slurm.standing import Standing
@@ -88,7 +88,7 @@ class Together:
             for kind, bounds in (("group", own.group_tres), ("user", own.user_tres), ("account", own.account_tres)):
                 if "node" in bounds and kind not in done:
                     done.add(kind)
-                    yield case.of_qos(qos) if kind == "group" else part_of(case, qos, user=kind == "user")[1]
+                    yield case.of_qos(qos) if kind == "group" else usage_per(case, qos, user=kind == "user")[1]
         for one in case.chain:
             if "node" in one.bounds.group_tres and "group" not in done:
                 done.add("group")
