@@ -17,7 +17,7 @@ from gas.endpoints.slurm.notation import node_names
 from gas.errors import BadInput
 from gas.slurm.cluster import Partition
 
-__all__ = ["Stated", "read_conf", "stated_keys", "text_of"]
+__all__ = ["Stated", "read_conf", "read_file", "stated_keys"]
 
 _PRIORITY = {
     "PriorityFavorSmall": "No", "PriorityMaxAge": "7-00:00:00", "PriorityDecayHalfLife": "7-00:00:00",
@@ -178,7 +178,7 @@ def _lines(text: str) -> Sequence[str]:
     return [line for one in joined.splitlines() if (line := re.sub(r"(?<!\\)#.*", "", one).strip())]
 
 
-def text_of(path: Path) -> Stated:
+def read_file(path: Path) -> Stated:
     """Return the keys in a slurm.conf and the files that it includes; `BadInput` if it cannot be read."""
     try:
         text = path.read_text(errors="replace")

@@ -21,7 +21,7 @@ from gas.endpoints.exchange import MOST_ANSWER_BYTES
 from gas.endpoints.programs import Programs, whole_path
 from gas.endpoints.sending import Unclear
 from gas.endpoints.slurm.accounting_answers import with_accounting
-from gas.endpoints.slurm.conf_file import Stated, stated_keys, text_of
+from gas.endpoints.slurm.conf_file import Stated, read_file, stated_keys
 from gas.endpoints.slurm.json_accounting import accounting_lines
 from gas.endpoints.slurm.json_answers import (
     ANSWERS,
@@ -127,7 +127,7 @@ class RestTransport(RestClient):
         try:
             if path is not None:
                 found.conf = Path(whole_path(fields, "slurm_conf", path))
-                text_of(found.conf)
+                read_file(found.conf)
             found.stated = stated_keys(given, f"the configuration of {name}") if given else None
         except BadInput as error:
             raise fields.fail("slurm_conf" if path is not None else "configuration", str(error)) from None
@@ -179,7 +179,7 @@ class RestTransport(RestClient):
         if self.stated is not None:
             return self.stated
         if self.conf is not None:
-            return text_of(self.conf)
+            return read_file(self.conf)
         here = any(Path(one).is_file() for one in (os.environ.get("SLURM_CONF", ""), *LOCAL_FILES) if one)
         if not here or shutil.which("scontrol") is None:
             return Stated()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from slurm_standing import told
 
-from gas.endpoints.slurm.conf_file import Stated, read_conf, stated_keys, text_of
+from gas.endpoints.slurm.conf_file import Stated, read_conf, read_file, stated_keys
 from gas.endpoints.slurm.setting_answers import config_values, read_settings
 from gas.errors import BadInput
 from gas.slurm.cluster import Partition
@@ -104,7 +104,7 @@ def test_what_scontrol_prints_is_understood_as_it_is(release):
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"nothing\.conf cannot be read"):
-        text_of(tmp_path / "nothing.conf")
+        read_file(tmp_path / "nothing.conf")
     (tmp_path / "slurm.conf").write_text("Include part.conf\n")
     (tmp_path / "part.conf").write_text("KillWait=7")
-    assert text_of(tmp_path / "slurm.conf").values == {"KillWait": "7"}
+    assert read_file(tmp_path / "slurm.conf").values == {"KillWait": "7"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gas.endpoints.slurm.conf_file import text_of
+from gas.endpoints.slurm.conf_file import read_file
 from gas.endpoints.slurm.topology import chosen_by_switches, read_switches
 from gas.errors import Unreachable
 from gas.slurm.cluster import Switch
@@ -48,9 +48,9 @@ def test_what_is_no_topology_is_named_with_its_line(text, says):
 
 def test_topology_conf_beside_slurm_conf_is_read(tmp_path):
     (tmp_path / "slurm.conf").write_text("ClusterName=c\nTopologyPlugin=topology/tree\n")
-    assert text_of(tmp_path / "slurm.conf").topology == ""
+    assert read_file(tmp_path / "slurm.conf").topology == ""
     (tmp_path / "topology.conf").write_text(WRITTEN)
-    stated = text_of(tmp_path / "slurm.conf")
+    stated = read_file(tmp_path / "slurm.conf")
     assert read_switches(stated.topology) == FOUND
     assert chosen_by_switches(stated.config("24.11.5"))
 
