@@ -105,9 +105,9 @@ def chosen_endpoints(
             chosen.append((name, error))
     chosen += [FileEndpoint(path, path) for path in dict.fromkeys(lists)]
     if len(of_slurm) > 1 or (of_slurm and known is not None):
-        from gas.endpoints.slurm.discovery import share
+        from gas.endpoints.slurm.discovery import share_queries
 
-        share(of_slurm, known)
+        share_queries(of_slurm, known)
     return chosen
 
 

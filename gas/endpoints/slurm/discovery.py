@@ -15,7 +15,7 @@ from gas.endpoints.slurm.generation import configuration_of, tables_of
 from gas.endpoints.slurm.reading import Reading
 from gas.slurm.cluster import Cluster
 
-__all__ = ["UNCONFIGURED", "Here", "here", "is_here", "share", "text_here"]
+__all__ = ["UNCONFIGURED", "Here", "here", "is_here", "share_queries", "text_here"]
 
 
 UNCONFIGURED = "Could not establish a configuration source"
@@ -52,7 +52,7 @@ def _keys() -> dict[str, str]:
     return {} if where is None else {"slurm_conf": str(Path(where).absolute())}
 
 
-def share(endpoints: Sequence[SlurmEndpoint], known: Cluster | None = None) -> None:
+def share_queries(endpoints: Sequence[SlurmEndpoint], known: Cluster | None = None) -> None:
     """Let the endpoints of one Slurm share its queries.
 
     Parameters

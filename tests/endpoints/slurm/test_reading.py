@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from gas.endpoints.slurm.commands import CommandTransport
-from gas.endpoints.slurm.discovery import share
+from gas.endpoints.slurm.discovery import share_queries
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
 from gas.endpoints.slurm.reading import Reading
 from gas.errors import Unreachable
@@ -60,7 +60,7 @@ def test_a_slurm_that_does_not_answer_is_asked_once_for_all():
 def test_endpoints_of_one_slurm_share_and_those_of_another_do_not(slurm, tmp_path):
     here = [SlurmEndpoint(name, CommandTransport(name, folder=str(slurm.folder))) for name in ("main", "debug")]
     there = SlurmEndpoint("there", CommandTransport("there", folder=str(tmp_path)))
-    share([*here, there])
+    share_queries([*here, there])
     assert here[0].reading is here[1].reading
     assert there.reading is not here[0].reading
     for one in here:
