@@ -5,6 +5,10 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 
+from gas.endpoints.exchange import exchange
+
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+
 PATIENCE = 60.0
 """Seconds after which an endless answer ends, lest a client that reads it to the end hang for ever."""
 
@@ -66,3 +70,9 @@ def for_ever(piece, pause=0.0):
         yield piece
         if pause:
             time.sleep(pause)
+
+
+def answered(server, session, answer, *, timeout=5.0, **options):
+    """Return what a client makes of an answer."""
+    server.answer = lambda method, path: answer
+    return exchange(session, "GET", server.url, timeout=timeout, **options)

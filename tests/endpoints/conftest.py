@@ -5,6 +5,9 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from hostile_server import hostile_server
+
+from gas.endpoints.exchange import new_session
 
 
 class Scripted:
@@ -74,3 +77,15 @@ def start_scripted():
 @pytest.fixture
 def scripted(start_scripted):
     return start_scripted()
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    with hostile_server() as server:
+        yield server
+
+
+@pytest.fixture
+def session():
+    with new_session() as made:
+        yield made

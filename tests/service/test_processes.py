@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -35,28 +34,10 @@ from gas.service.processes import (
     start_process,
 )
 
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
+
 UP = "while ! [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done"
 """For a shell: wait until the start of the job is on record."""
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(tmp_path: Path) -> Iterator[None]:
-    yield
-    try:
-        until(lambda: not living(tmp_path), "no process left")
-    finally:
-        for pid in living(tmp_path):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
-
-@pytest.fixture
-def innocent() -> Iterator[subprocess.Popen[bytes]]:
-    """A process unrelated to any job."""
-    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    yield process
-    process.kill()
-    process.wait()
 
 
 # --------------------------------------------------------------------------------------------------- a job's life

@@ -7,13 +7,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eventually import living, until
+from eventually import until
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from started_jobs import ended, start, started
@@ -28,26 +26,7 @@ from gas.service.processes import (
     read_state,
 )
 
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(tmp_path: Path) -> Iterator[None]:
-    yield
-    try:
-        until(lambda: not living(tmp_path), "no process left")
-    finally:
-        for pid in living(tmp_path):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
-
-@pytest.fixture
-def innocent() -> Iterator[subprocess.Popen[bytes]]:
-    """A process unrelated to any job."""
-    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    yield process
-    process.kill()
-    process.wait()
-
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 RUBBISH = [
     b"",

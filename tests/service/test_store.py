@@ -3,31 +3,15 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
+from stored_job import JOB, REQUEST, reshaped
 
 from gas.errors import Conflict, StoreDamaged
 from gas.service import store as store_module
 from gas.service.changes import Reshape
 from gas.service.database import open_database
-from gas.service.jobs import LONG_COMMAND, Job, JobRequest, Shape
+from gas.service.jobs import LONG_COMMAND
 from gas.service.listing import Wanted
 from gas.service.store import Store
-
-REQUEST = JobRequest(
-    "job",
-    "lu.C",
-    64,
-    17,
-    actuator="process",
-    command=("./lu", "-n", "é 'x'"),
-    environment={"A": "1"},
-    directory="/tmp",
-    start_by=5,
-    key="k",
-    user="alice",
-)
-JOB = Job(
-    1, REQUEST, submitted=0, state="queued", start=5, promise=5, first_promise=7, due=22, identity="0123456789abcdef"
-)
 
 
 @pytest.fixture
@@ -210,12 +194,6 @@ def test_old_jobs_are_forgotten_and_their_numbers_not_given_again(path):
     again = Store(path)
     assert (again.job(1), again.recent(10), again.active(), again.last_id()) == (None, [], [recent], 3)
     again.close()
-
-
-def reshaped(job=JOB):
-    other = replace(job)
-    other.reshape(Shape(32, 40, None, 9), 3)
-    return other
 
 
 def test_a_job_of_another_shape_is_read_back_with_both_and_what_was_asked_for(path):

@@ -5,39 +5,16 @@ from dataclasses import replace
 
 import pytest
 from earlier_stores import without_classes, without_offers, without_shapes, without_time_held
+from stored_job import JOB, REQUEST, reshaped
 
 from gas.errors import Conflict
 from gas.service.changes import Answer, Reshape
-from gas.service.jobs import Job, JobRequest, Shape
 from gas.service.store import SCHEMA_VERSION, Store
-
-REQUEST = JobRequest(
-    "job",
-    "lu.C",
-    64,
-    17,
-    actuator="process",
-    command=("./lu", "-n", "é 'x'"),
-    environment={"A": "1"},
-    directory="/tmp",
-    start_by=5,
-    key="k",
-    user="alice",
-)
-JOB = Job(
-    1, REQUEST, submitted=0, state="queued", start=5, promise=5, first_promise=7, due=22, identity="0123456789abcdef"
-)
 
 
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "s3.sqlite"
-
-
-def reshaped(job=JOB):
-    other = replace(job)
-    other.reshape(Shape(32, 40, None, 9), 3)
-    return other
 
 
 SCHEMA_1 = """

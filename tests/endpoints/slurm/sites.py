@@ -113,6 +113,19 @@ class Aspect:
         self.job(job, chance, [])
 
 
+def ask_for_tasks(job: Asked, chance: random.Random, way: float, ends: tuple[float, float, float, float]) -> None:
+    """Ask for CPUs per task, tasks per node, whole nodes or few tasks if `way` is below the first of these ends."""
+    if way < ends[0]:
+        job.options |= {"cpus-per-task": str(chance.choice((2, 3, 4))), "ntasks": str(max(1, job.size // 4))}
+    elif way < ends[1]:
+        each = chance.randint(1, 3)
+        job.options |= {"ntasks-per-node": str(each), "ntasks": str(min(job.size, 12 * each))}
+    elif way < ends[2]:
+        job.options["exclusive"] = None
+    elif way < ends[3]:
+        job.options["ntasks"] = str(chance.choice((1, 2, 3, 5)))
+
+
 class SingleCpus(Aspect):
     """Nodes of one CPU, round figures: nothing but the order of jobs counts."""
 
@@ -397,40 +410,45 @@ class Tiers(Aspect):
             job.options["ntasks"] = str(min(job.size, 32))
 
 
-class PreemptionByTier(Aspect):
+class Preemption(Aspect):
+    """Jobs that push others aside: those with the value "urgent" in an option."""
+
+    option: str
+    plugin: str
+
+    def configure(self, site, chance):
+        mode = chance.choice(("REQUEUE", "CANCEL"))
+        site.lines |= {"PreemptType": f"preempt/{self.plugin}", "PreemptMode": mode, "JobRequeue": "1"}
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.2:
+            job.options[self.option] = "urgent"
+
+    def probe(self, job, chance):
+        if chance.random() < 0.6:
+            job.options[self.option] = "urgent"
+
+
+class PreemptionByTier(Preemption):
     """A partition whose jobs push others aside."""
 
+    option, plugin = "partition", "partition_prio"
+
     def configure(self, site, chance):
-        mode = chance.choice(("REQUEUE", "CANCEL"))
-        site.lines |= {"PreemptType": "preempt/partition_prio", "PreemptMode": mode, "JobRequeue": "1"}
+        super().configure(site, chance)
         site.partitions["urgent"] = "Nodes=ALL MaxTime=1440 PriorityTier=10"
 
-    def job(self, job, chance, past):
-        if chance.random() < 0.2:
-            job.options["partition"] = "urgent"
 
-    def probe(self, job, chance):
-        if chance.random() < 0.6:
-            job.options["partition"] = "urgent"
-
-
-class PreemptionByQos(Aspect):
+class PreemptionByQos(Preemption):
     """A QOS whose jobs push others aside."""
 
+    option, plugin = "qos", "qos"
+
     def configure(self, site, chance):
-        mode = chance.choice(("REQUEUE", "CANCEL"))
+        super().configure(site, chance)
         site.accounting = True
         site.enforced |= {"associations", "qos"}
-        site.lines |= {"PreemptType": "preempt/qos", "PreemptMode": mode, "JobRequeue": "1"}
         site.qos["urgent"] = "Preempt=normal"
-
-    def job(self, job, chance, past):
-        if chance.random() < 0.2:
-            job.options["qos"] = "urgent"
-
-    def probe(self, job, chance):
-        if chance.random() < 0.6:
-            job.options["qos"] = "urgent"
 
 
 class Reserved(Aspect):
@@ -759,17 +777,9 @@ class Selections(Aspect):
                 site.lines["DefMemPerCPU"] = "400"
 
     def job(self, job, chance, past):
-        way, size = chance.random(), job.size
-        if way < 0.2:
-            job.options |= {"cpus-per-task": str(chance.choice((2, 3, 4))), "ntasks": str(max(1, size // 4))}
-        elif way < 0.35:
-            each = chance.randint(1, 3)
-            job.options |= {"ntasks-per-node": str(each), "ntasks": str(min(size, 12 * each))}
-        elif way < 0.45:
-            job.options["exclusive"] = None
-        elif way < 0.75:
-            job.options["ntasks"] = str(chance.choice((1, 2, 3, 5)))
-        elif way < 0.85:
+        way = chance.random()
+        ask_for_tasks(job, chance, way, (0.2, 0.35, 0.45, 0.75))
+        if 0.75 <= way < 0.85:
             job.options["mem"] = "1500"
 
     def probe(self, job, chance):
@@ -917,18 +927,10 @@ class Linear(Aspect):
 
     def job(self, job, chance, past):
         way, size = chance.random(), job.size
-        if way < 0.15:
-            job.options |= {"cpus-per-task": str(chance.choice((2, 3, 4))), "ntasks": str(max(1, size // 4))}
-        elif way < 0.3:
-            each = chance.randint(1, 3)
-            job.options |= {"ntasks-per-node": str(each), "ntasks": str(min(size, 12 * each))}
-        elif way < 0.4:
-            job.options["exclusive"] = None
-        elif way < 0.6:
-            job.options["ntasks"] = str(chance.choice((1, 2, 3, 5)))
-        elif way < 0.7:
+        ask_for_tasks(job, chance, way, (0.15, 0.3, 0.4, 0.6))
+        if 0.6 <= way < 0.7:
             job.options["mem"] = str(chance.choice((1500, 5000)))
-        elif way < 0.8:
+        elif 0.7 <= way < 0.8:
             least = chance.randint(1, 4)
             job.options |= {"nodes": str(least), "ntasks": str(max(least, min(size, 4 * least)))}
 
