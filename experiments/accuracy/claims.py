@@ -8,7 +8,7 @@ from typing import Final
 
 from experiments.accuracy.beliefs import VARIANTS, Plan
 from experiments.accuracy.results import OWN, Measure, Results, fewer_lose, gain, killed, saved
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.verdicts import above, decided_claim
 
 __all__ = ["claims"]
@@ -20,6 +20,7 @@ _TENTH: Final = 10.0
 """The percentage of runs that are expected to exceed their walltimes."""
 
 
+@decided_once
 def claims(study: Results) -> list[Claim]:
     """Return the statements; the paper asks the question and has no figures."""
     terms, found = study.options.terms, []

@@ -18,7 +18,7 @@ from experiments.backfilling.distances import apart, nearer
 from experiments.backfilling.own import own_claims
 from experiments.backfilling.results import BASE, DOUBLED, Results
 from experiments.backfilling.run_times import SIZES
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.ledger import Result
 from experiments.framework.verdicts import (
     Part,
@@ -56,6 +56,7 @@ SIZE = 5.0
 """Percentage points within which a difference is as large as the paper's."""
 
 
+@decided_once
 def claims(study: Results) -> list[Claim]:
     """Return the paper's statements with their verdicts."""
     return [

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.backfilling.comparison import difference
 from experiments.backfilling.results import BASE, DOUBLED, Results
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import LEVEL, Part, below, decided_claim, of_error, of_sums, scaled
 from experiments.published import MEANS, MEASURES, POLICIES, SCHEMES, Difference, Measure
@@ -58,6 +58,7 @@ def _change(
     return None if sums is None or bases is None else scaled(of_sums(sums, bases), 100, -100)
 
 
+@decided_once
 def own_claims(study: Results) -> list[Claim]:
     """Return what the paper says of both schemes, judged on each log of which it has no figures."""
     found = []

@@ -22,7 +22,7 @@ from experiments.bushel.results import (
     Kind,
     Results,
 )
-from experiments.framework.items import Pair
+from experiments.framework.items import MET, Pair
 from experiments.framework.ledger import Result
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.substitution import Opponent
@@ -32,7 +32,6 @@ from gas.report.blocks import Cell, Column, Picture, Section, Table, Text, heads
 
 __all__ = [
     "FASTER_TITLE",
-    "NEAR",
     "drawn_section",
     "faster_section",
     "means_caption",
@@ -58,9 +57,6 @@ _DRAWN = (
     "that a user chose is rarely the best one. Unlike at a real centre, walltimes have no limit, so jobs may run long "
     "on few processors."
 )
-
-NEAR: Final = 25.0
-"""Per cent within which a printed mean counts as met."""
 
 FASTER_TITLE: Final = "Faster benchmarks"
 
@@ -236,14 +232,14 @@ def _first_seed(result: Result) -> list[Cell | str]:
 
 
 def met_means(study: Results, trace: str, kinds: Mapping[Mix, Kind]) -> tuple[int, int]:
-    """Return how many printed means at `FASTER_PERCENTS` are met within `NEAR`, and how many are compared."""
+    """Return how many printed means at `FASTER_PERCENTS` are met within `MET` per cent, and how many are compared."""
     pairs = [
         Pair(printed, study.figure(trace, kinds[one.mix], one.percent, who, "mean"))
         for one in bushel()
         if one.trace == trace and one.percent in FASTER_PERCENTS
         for who, printed in (("gas", one.gas), ("static", one.static))
     ]
-    return sum(pair.is_within(NEAR) for pair in pairs), sum(pair.ours is not None for pair in pairs)
+    return sum(pair.is_within(MET) for pair in pairs), sum(pair.ours is not None for pair in pairs)
 
 
 def faster_section(study: Results) -> Section:
@@ -254,7 +250,7 @@ def faster_section(study: Results) -> Section:
     ]
     columns = (Column("log", left=True), Column("usual benchmarks"), Column("faster benchmarks"))
     text = (
-        f"Means of Tables 5.9 to 5.11 and 5.15 to 5.17 within {NEAR:.0f}% of the printed ones, with "
+        f"Means of Tables 5.9 to 5.11 and 5.15 to 5.17 within {MET:.0f}% of the printed ones, with "
         f"{', '.join(map(str, FASTER_PERCENTS[:-1]))} and {FASTER_PERCENTS[-1]}% of the jobs replaced. Faster "
         "benchmarks: times for at most 128 processors, multiplied by 0.6, as fitted to Tables 5.2 to 5.7 (gas "
         "experiment setups); first seed only. Static requests have the size of the replaced job."

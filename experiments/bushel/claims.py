@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.bushel.results import DRAWN, KINDS, MIXES, OPPONENTS, PERCENTS, Kind, Results
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.ledger import Result
 from experiments.framework.verdicts import (
     Part,
@@ -52,6 +52,7 @@ Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
 """Sums over the jobs of each month, by name."""
 
 
+@decided_once
 def claims(study: Results, opponent: Opponent) -> list[Claim]:
     """Return the statements of the paper's section 5.3 with their verdicts for one kind of static request."""
     mixed = KINDS["thirds", opponent]
@@ -69,6 +70,7 @@ def claims(study: Results, opponent: Opponent) -> list[Claim]:
     return [replace(claim, where=where) for where, claim in found]
 
 
+@decided_once
 def beyond(study: Results) -> list[Claim]:
     """Return statements beyond the paper: on rigid jobs, and on logs whose jobs are all moldable."""
     found = []

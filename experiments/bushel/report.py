@@ -8,7 +8,6 @@ import numpy as np
 
 from experiments.bushel.beyond import (
     FASTER_TITLE,
-    NEAR,
     drawn_section,
     faster_section,
     means_caption,
@@ -35,7 +34,7 @@ from experiments.bushel.pictures import Lines, Role, draw_lines
 from experiments.bushel.results import FASTER, FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, table_of
-from experiments.framework.items import Compared, Pair, items_section
+from experiments.framework.items import MET, Compared, Pair, items_section
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
@@ -170,7 +169,7 @@ def _compared(study: Results) -> dict[str, Compared]:
 def _cause(study: Results) -> str:
     """Return the cause of differences between the printed means and ours, and how it was tested."""
     met = np.sum([met_means(study, site.trace, FASTER) for site, _ in study.logs], axis=0)
-    tested = f", {met[0]} of {met[1]} means are within {NEAR:.0f}% of the printed ones" if met[1] else " not run"
+    tested = f", {met[0]} of {met[1]} means are within {MET:.0f}% of the printed ones" if met[1] else " not run"
     return (
         "static request (section The paper's static request) and benchmark times (section "
         f"{FASTER_TITLE}): with faster benchmarks{tested}. Version of the log: not tested"

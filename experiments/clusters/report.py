@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from experiments.clusters.results import FULL, WAYS, Results
 from experiments.clusters.run import DAYS, LOADS, PERCENT, PROCESSORS
-from experiments.framework.claims import Claim, summary_section
+from experiments.framework.claims import Claim, decided_once, summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
@@ -89,6 +89,7 @@ def _table(study: Results) -> Table:
     return table_of(rows, _COLUMNS, "Elsewhere: on another cluster than that of the job that the application replaces.")
 
 
+@decided_once
 def claims(study: Results) -> list[Claim]:
     """Return the statements and their verdicts."""
     steps = list(pairwise(study.sizes))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from experiments.conditional.results import NOTICES, Asking, Results
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, Test, above, below, decided_claim
 
 __all__ = ["claims"]
 
 
+@decided_once
 def claims(study: Results) -> Sequence[Claim]:
     """Return the claims about promises, jobs with a notice, all other jobs, and all jobs."""
     percents = sorted({one.percent for one in study.settings})

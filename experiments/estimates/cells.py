@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from experiments.estimates.easy import EASY_READINGS, EasyReading
 from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Results, Terms, uniform
 from experiments.estimates.use import COUNTS
+from experiments.framework.items import is_near
 from experiments.framework.logs import Found
 from experiments.published import FACTORS, Count, Measure, overall, table2, table3
 from gas.intervals import Interval, interval
@@ -58,7 +59,7 @@ class Counted:
     @property
     def near(self) -> bool | None:
         """Whether both counts agree within 1%."""
-        return None if self.off is None else abs(self.off) <= COUNTED
+        return None if self.ours is None else bool(is_near(self.ours, self.paper.jobs, COUNTED))
 
     @property
     def possible(self) -> bool | None:

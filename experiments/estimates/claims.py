@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from experiments.estimates.cells import COUNTED, Doubling, Mean, counts, doublings, means
 from experiments.estimates.history import READINGS
 from experiments.estimates.results import EXACT, Change, Results, uniform
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, above, below, between, decided_claim, of_shares, scaled
 from experiments.published import FACTORS, HISTORY, MEANS, MEASURES, POLICIES, SCHEMES, Measure, table3
@@ -39,6 +39,7 @@ POINTS = 2.0
 """Percentage points within which the shares of section 4.4 match."""
 
 
+@decided_once
 def claims(study: Results) -> list[Claim]:
     """Return the paper's statements with their verdicts, on its logs and on others."""
     return [*(_of_the_paper(study) if study.published_logs else ()), *_of_own_logs(study)]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from gas.printable import many
 from gas.report.blocks import Cell, Column, Section, Table, no, yes
 
-__all__ = ["Claim", "headline", "summary_section", "verdict"]
+__all__ = ["Claim", "decided_once", "headline", "summary_section", "verdict"]
+
+P = ParamSpec("P")
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,26 @@ class Claim:
         if self.holds is None:
             return "reported" if self.reported else self.untested
         return "yes" if self.holds else "no"
+
+
+def decided_once(
+    claims: Callable[Concatenate[S, P], Sequence[Claim]],
+) -> Callable[Concatenate[S, P], tuple[Claim, ...]]:
+    """Decide the claims of each study only once: they are shown as verdicts, by item and by the command.
+
+    Results do not change, and other arguments are hashable.
+    """
+
+    @wraps(claims)
+    def found(study: S, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Claim, ...]:
+        known = vars(study).setdefault("_decided", {})
+        key = (claims, args, tuple(kwargs.items()))
+        if key not in known:
+            known[key] = tuple(claims(study, *args, **kwargs))
+        decided: tuple[Claim, ...] = known[key]
+        return decided
+
+    return found
 
 
 def verdict(claim: Claim) -> Cell:

@@ -13,6 +13,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,13 +22,14 @@ from typing import Literal
 import numpy as np
 
 from gas.errors import BadInput
-from workloads import Header, Log, rigid_jobs
+from workloads import Header, Log, LogError, rigid_jobs
 from workloads.formats import format_of, parse_log
 from workloads.sacct_header import Unit
 from workloads.selection import months_of
 from workloads.swf import parse_swf
 
 __all__ = ["SOURCES", "Estimates", "Found", "Source", "find_logs", "jobs_by_month", "load_log", "log_in"]
+__all__ += ["without_request"]
 
 Estimates = Literal["users", "perfect", "doubled"]
 """The users' estimates in the log, each job's run time, or twice the users' estimates."""
@@ -203,8 +205,23 @@ def load_log(path: Path, sha256: str, unit: Unit | None = None) -> Log:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BadInput(f"{path}: changed while the study ran; repeat the command")
     if unit is None and format_of(data) == "swf":
-        return parse_swf(data, name=path.name)
-    return parse_log(data, name=path.name, lenient=unit is not None, unit=unit or "cpus")
+        log = parse_swf(data, name=path.name)
+    else:
+        log = parse_log(data, name=path.name, lenient=unit is not None, unit=unit or "cpus")
+    _WITHOUT_REQUEST[sha256] = float((log.requested_time <= 0).mean()) if len(log) else 0.0
+    return log
+
+
+_WITHOUT_REQUEST: dict[str, float] = {}
+"""By hash, of the logs that this process has read: so that a report need not read them again."""
+
+
+def without_request(log: Found) -> float:
+    """Return the share of the jobs without a requested time; 0 for a log that was not read from a file."""
+    if log.sha256 not in _WITHOUT_REQUEST and log.path and log.path.is_file():
+        with suppress(LogError):  # its jobs are counted in nodes
+            load_log(log.path, log.sha256, "cpus")  # a study may leave out malformed lines
+    return _WITHOUT_REQUEST.get(log.sha256, 0.0)
 
 
 def jobs_by_month(log: Found) -> dict[str, int]:

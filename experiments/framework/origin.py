@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from experiments.framework.ledger import Result
-from experiments.framework.logs import Found, load_log
+from experiments.framework.logs import Found, without_request
 from experiments.framework.sites import Site
 from gas.printable import many
 from gas.report.blocks import Block, Bullets, Section, Text
-from workloads import LogError
 
 __all__ = ["Origin", "archive_notes", "origin_of", "origin_section", "remarks", "thanks", "version_of_log"]
 
@@ -65,23 +64,12 @@ def archive_notes(log: Found) -> str:
         users = {one.user for one in removed if one.user is not None}
         bursts = f", most of them in bursts of {many(len(users), 'user')}" if users else ""
         said.append(f"The archive removed {many(sum(one.jobs for one in removed), 'job')}{bursts} ({filters})")
-    if lacking := _without_request(log):
+    if lacking := without_request(log):
         said.append(f"{lacking:.1%} of its jobs have no requested time; their run times replace it")
     if len(partitions := log.header.partitions) > 1:
         names = ", ".join(" ".join(name.split()) or str(number) for number, name in partitions.items())
         said.append(f"Its partitions ({names}) are simulated as one machine")
     return "".join(f" {text}." for text in said)
-
-
-def _without_request(log: Found) -> float:
-    """Return the share of the jobs without a requested time; 0 for a log that was not read from a file."""
-    if not (log.path and log.path.is_file()):
-        return 0.0
-    try:
-        requested = load_log(log.path, log.sha256, "cpus").requested_time  # a study may leave out malformed lines
-    except LogError:  # its jobs are counted in nodes
-        return 0.0
-    return float((requested <= 0).mean()) if len(requested) else 0.0
 
 
 def version_of_log(log: Found) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, Test, above, below, between, decided_claim
 from experiments.malleate.fairness import CLASSES
@@ -29,6 +29,7 @@ Value: TypeAlias = Callable[[Results, Found], Interval | None]
 """Takes the results and a log, and returns an interval at the level of the results."""
 
 
+@decided_once
 def claims(study: Results) -> Sequence[Claim]:
     """Return the claims with their verdicts."""
     least, most = min(study.percents(study.base)), max(study.percents(study.base))

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, table_of
+from experiments.framework.items import is_near
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.sites import Site
@@ -373,7 +374,7 @@ def _baselines(study: Results) -> Section:
                 continue
             here = result[measure]
             off = 100 * (here / there - 1)
-            verdict = yes() if abs(off) <= _NEAR else no()
+            verdict = yes() if is_near(here, there, _NEAR) else no()
             digits = 0 if measure == "response" else 1
             rows.append(
                 (f"{trace}, {run.policy}", words, f"{there:,.{digits}f}", f"{here:,.{digits}f}", f"{off:+.1f}", verdict)

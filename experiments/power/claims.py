@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.verdicts import Part, above, below, decided, decided_claim
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import Outcomes, Results
@@ -29,6 +29,7 @@ def gain(outcomes: Outcomes) -> float:
     return float(outcomes.static.mean() / max(outcomes.gas.mean(), 1.0)) if len(outcomes) else 0.0
 
 
+@decided_once
 def claims(study: Results, terms: Terms | None = None) -> list[Claim]:
     """Return the statements of the paper's section 5.2 with their verdicts, by default on the study's own terms."""
     terms = study.options.terms if terms is None else terms
@@ -120,6 +121,6 @@ def _perfect(study: Results) -> Claim:
     )
 
 
-def survivors(study: Results) -> list[tuple[Terms, list[Claim]]]:
+def survivors(study: Results) -> list[tuple[Terms, Sequence[Claim]]]:
     """Return the statements with their verdicts on each of the other terms."""
     return [(terms, claims(study, terms)) for terms in study.terms if terms != study.options.terms]

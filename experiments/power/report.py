@@ -55,9 +55,8 @@ _STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
 
 
 _CAUSE = (
-    "set-up and benchmark times, which the paper leaves open; tested by gas experiment setups: of the 12 means of "
-    "Tables 5.2 to 5.7, the set-up of this study has 5 and 4 (two seeds) within 25% of the printed ones, the best "
-    "set-up 10 and 9, and none has both means of CTC. Version of the log: not tested"
+    "set-up and benchmark times, which the paper leaves open (tested: gas experiment setups). Version of the log: not "
+    "tested"
 )
 _CAUSE_OF_EXTREMES = "extremes of single runs, which have no interval; the heights of the bars are not printed"
 

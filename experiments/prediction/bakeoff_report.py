@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.logs import Found
 from experiments.framework.records import Field, Records
 from experiments.framework.verdicts import Part, above, between, decided_claim, scaled
@@ -37,6 +37,7 @@ _PUBLISHED: Final = (
 )
 
 
+@decided_once
 def bakeoff_claims(study: Results) -> list[Claim]:
     """Return the statements on predicted waits: coverage, other methods, and, on recorded waits, errors."""
     found: list[Claim] = []

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.verdicts import LEVEL, below, between, decided
 from experiments.prediction.results import Choices, Predictions, Results
 from experiments.prediction.run import REVEALED
@@ -30,6 +30,7 @@ SHARP: Final = 0.5
 """Their largest allowed median width as a share of the promised wait, from submission to the promised start."""
 
 
+@decided_once
 def claims(study: Results) -> list[Claim]:
     """Return the statements on starts and choices with their verdicts."""
     if not study.calibrations and not study.choices:

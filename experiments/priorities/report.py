@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from experiments.framework.claims import Claim, summary_section
+from experiments.framework.claims import Claim, decided_once, summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.group_picture import draw_changes
 from experiments.framework.group_results import (
@@ -57,6 +57,7 @@ class Results(GroupResults):
     groups = GROUPS
 
 
+@decided_once
 def claims(study: Results) -> Sequence[Claim]:
     """Return the claims about promises, urgent jobs, all other jobs, and all jobs."""
     few, most = study.settings[0], study.settings[-1]

@@ -6,12 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from experiments.framework.columns import Shown, table_of
+from experiments.framework.items import MET
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
 from experiments.moldable.simulated import EACH_MONTH, simulated_section
 from experiments.published import PAPER_LOSES
-from experiments.setups.results import NEAR, WHO, Results, near, printed
+from experiments.setups.results import WHO, Results, met_means, printed
 from experiments.setups.setups import CHOICES, text_of
 from gas.report.blocks import Column, Report, Section, Table, Text, fewer, not_the_full
 
@@ -27,7 +28,7 @@ def setups_report(study: Results, origin: Origin) -> Report:
         method_section("experiments.setups"),
         _choices(),
         Section("Set-ups", (table_of(_rows(study), _COLUMNS),)),
-        Section("Means (s)", (Text(f"* within {NEAR:.0%} of the printed mean."), _means(study))),
+        Section("Means (s)", (Text(f"* within {MET:.0f}% of the printed mean."), _means(study))),
         simulated_section(study.logs, EACH_MONTH["empty"]),
         origin_section(study.logs, origin),
     ]
@@ -44,7 +45,7 @@ def lead(study: Results) -> str:
     met, cells = study.met(best), study.cells(best)
     return (
         f"{len(study.setups)} set-ups were tried. The best, {text_of(best)}, has {met} of {cells} means "
-        f"({met / cells:.0%}) within {NEAR:.0%} of the printed ones; the set-up of the other studies "
+        f"({met / cells:.0%}) within {MET:.0f}% of the printed ones; the set-up of the other studies "
         f"{f'has {study.met(())}' if () in study.setups else 'was not run'}."
     )
 
@@ -78,7 +79,7 @@ def _rows(study: Results) -> list[SimpleNamespace]:
     found = []
     for setup in study.setups:
         means = study.means(setup)
-        met = {name: int(near(mean, printed()[name]).sum()) for name, mean in means.items() if name in printed()}
+        met = {name: int(met_means(mean, printed()[name]).sum()) for name, mean in means.items() if name in printed()}
         logs = [met[site.trace] for site, _ in study.logs if site.trace in met]
         row = SimpleNamespace(
             setup=text_of(setup),
@@ -105,7 +106,7 @@ def _means(study: Results) -> Table:
         means = study.means(setup)
         for at, who in enumerate(WHO):
             cells = [
-                f"{means[name][at]:,.0f}{'*' if near(means[name], mean)[at] else ''}" if name in means else ""
+                f"{means[name][at]:,.0f}{'*' if met_means(means[name], mean)[at] else ''}" if name in means else ""
                 for name, mean in paper.items()
             ]
             rows.append(("" if at else text_of(setup), who, *cells))
@@ -119,7 +120,7 @@ TABLES = {
         {
             "set-up": (
                 Field("setup", "difference from the usual set-up"),
-                Field("met", "printed means of Tables 5.2 to 5.7 within 25%"),
+                Field("met", f"printed means of Tables 5.2 to 5.7 within {MET:.0f}%"),
                 Field("cells", "printed means"),
                 Field("met_at_best", "means met with the best choice of as many months as the paper used"),
                 Field("of_logs", "means met for each log, of two"),

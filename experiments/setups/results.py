@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.framework.items import MET, is_near
 from experiments.framework.ledger import Configuration
 from experiments.framework.logs import Found
 from experiments.framework.results import Seeded, SiteResults
@@ -20,10 +21,7 @@ from experiments.published import one_apples
 from experiments.setups.setups import SetUp, near_set_ups, settings_of
 from gas.errors import BadInput
 
-__all__ = ["NEAR", "WHO", "Options", "Results", "SetUpRun", "near", "planned", "printed"]
-
-NEAR: Final = 0.25
-"""A mean is met if it differs from the printed one by at most this share."""
+__all__ = ["WHO", "Options", "Results", "SetUpRun", "met_means", "planned", "printed"]
 
 WHO = ("gas", "static")
 
@@ -94,9 +92,9 @@ def printed() -> dict[str, NDArray[np.float64]]:
     return {table.of: np.array([table.gas["mean"], table.static["mean"]]) for table in one_apples() if table.of}
 
 
-def near(here: NDArray[np.float64], paper: NDArray[np.float64]) -> NDArray[np.bool_]:
+def met_means(here: NDArray[np.float64], paper: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return for each mean whether it is met."""
-    met: NDArray[np.bool_] = np.abs(here / paper - 1) <= NEAR
+    met: NDArray[np.bool_] = is_near(here, paper, MET)
     return met
 
 
@@ -135,7 +133,7 @@ class Results(SiteResults[Options, SetUpRun]):
 
     def met(self, setup: SetUp) -> int:
         """Return the number of met means."""
-        return int(near(*self._cells(self.means(setup))).sum())
+        return int(met_means(*self._cells(self.means(setup))).sum())
 
     def cells(self, setup: SetUp) -> int:
         """Return the number of printed means."""
@@ -148,7 +146,7 @@ class Results(SiteResults[Options, SetUpRun]):
 
     def met_at_best(self, setup: SetUp) -> int:
         """Return the number of met means with the best choice of as many months as the paper used."""
-        return max(int(near(*self._cells(self.means(setup, left))).sum()) for left in self._ways(setup))
+        return max(int(met_means(*self._cells(self.means(setup, left))).sum()) for left in self._ways(setup))
 
     def _ways(self, setup: SetUp) -> Iterator[frozenset[tuple[str, str]]]:
         of_logs = []

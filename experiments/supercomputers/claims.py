@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.verdicts import above, below, decided_claim
 from experiments.supercomputers.results import GAMES, SHARES, SPREAD, Results, applications_mean, rigid_jobs_mean
 
 __all__ = ["claims"]
 
 
+@decided_once
 def claims(study: Results) -> list[Claim]:
     """Return the claims about the largest sets of machines (the paper has no figures of its own)."""
     every = SHARES[-1]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.claims import Claim, summary_section
+from experiments.framework.claims import Claim, decided_once, summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.items import Compared, items_section
 from experiments.framework.origin import Origin, origin_section
@@ -152,6 +152,7 @@ def _readings(study: Results) -> Table:
     return table_of((row for row in rows if row.count), _COLUMNS)
 
 
+@decided_once
 def claims(study: Results) -> list[Claim]:
     """Return the claims; submissions for which the walk found no request count only in the first one."""
     every = study.rows()

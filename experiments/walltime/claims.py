@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from experiments.framework.claims import Claim
+from experiments.framework.claims import Claim, decided_once
 from experiments.framework.logs import Found
 from experiments.framework.verdicts import Part, Test, above, below, decided_claim, left_out, of_months, of_sums, scaled
 from experiments.published import walltime_spread, walltime_text
@@ -36,6 +36,7 @@ Parts: TypeAlias = Mapping[str, Part]
 """Parts of a log by name."""
 
 
+@decided_once
 def claims(study: Results) -> list[Claim]:
     """Return the paper's statements with their verdicts, each for all logs together."""
     logs = [log for log in study.logs if study.adjusts(log)]

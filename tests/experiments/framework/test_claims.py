@@ -1,8 +1,10 @@
 """Statements and their verdicts in words."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from experiments.framework.claims import Claim, headline, verdict
+from experiments.framework.claims import Claim, decided_once, headline, verdict
 
 
 def test_the_headline_counts_each_kind_of_verdict():
@@ -30,3 +32,19 @@ def test_the_headline_counts_each_kind_of_verdict():
 )
 def test_tables_show_the_verdict_of_the_headline(claim, shown):
     assert verdict(claim).text == claim.verdict == shown
+
+
+def test_the_claims_of_a_study_are_decided_once_for_each_of_their_arguments():
+    asked = []
+
+    @decided_once
+    def claims(study, opponent="own"):
+        asked.append((study.name, opponent))
+        return [Claim(f"{study.name} {opponent}", True, "")]
+
+    one, other = SimpleNamespace(name="one"), SimpleNamespace(name="other")
+    for _ in range(2):
+        assert [claims(one)[0].text, claims(one, "all")[0].text, claims(other)[0].text] == [
+            "one own", "one all", "other own",
+        ]  # fmt: skip
+    assert len(asked) == 3

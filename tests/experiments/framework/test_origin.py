@@ -2,8 +2,9 @@
 
 import pytest
 
+from experiments.framework import logs
 from experiments.framework.files import log_of_file
-from experiments.framework.logs import Source, find_logs, log_in
+from experiments.framework.logs import Source, find_logs, jobs_by_month, log_in
 from experiments.framework.origin import archive_notes
 
 SOURCE = Source("KTH", "KTH-SP2-1996", 100, "users", 28490)
@@ -32,6 +33,13 @@ def test_bursts_missing_requests_and_partitions_are_said(log):
 
 def test_of_a_log_without_such_notes_nothing_is_said(log):
     assert archive_notes(log(["MaxProcs: 4", "Partition: 1 batch"], [10] * 8)) == ""
+
+
+def test_a_log_that_the_study_has_read_is_not_read_again_for_its_report(log, monkeypatch):
+    read = log(["MaxProcs: 4"], [10, -1] * 4)
+    jobs_by_month(read)
+    monkeypatch.setattr(logs, "load_log", None)
+    assert archive_notes(read) == " 50.0% of its jobs have no requested time; their run times replace it."
 
 
 @pytest.mark.parametrize(("column", "unit"), [("AllocCPUS", "cpus"), ("AllocNodes", "nodes")])
