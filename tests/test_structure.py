@@ -236,43 +236,6 @@ def test_the_ground_floor_knows_nothing_of_the_others(package):
         assert not {name.split(".")[0] for name in imported_by(path)} & others, path
 
 
-SHARED = {"experiments.framework", "experiments.moldable", "experiments.published"}
-"""What studies share; every other package of `experiments` is a study."""
-
-
-def package_of(module):
-    return ".".join(module.split(".")[:2])
-
-
-def test_no_study_imports_another_one():
-    for path in (path for path in MODULES if name_of(path).startswith("experiments.")):
-        own = package_of(name_of(path))
-        known = {package_of(name) for name in imported_by(path) if name.startswith("experiments.")}
-        allowed = {"experiments.framework": {"experiments.published"}, "experiments.published": set()}.get(own, SHARED)
-        assert own == "experiments.cli" or known <= {own, *allowed}, name_of(path)
-
-
-def test_experiments_hold_packages_alone():
-    assert {path.name for path in (ROOT / "experiments").glob("*.py")} == {"__init__.py", "cli.py"}
-
-
-def test_studies_have_one_command_among_them():
-    folder = ROOT / "experiments"
-    commands = [folder / "cli.py", folder / "framework" / "options.py"]
-    studies = [path for path in folder.glob("*/study.py") if path.parent.name != "framework"]
-    of_typer = {path for path in folder.rglob("*.py") if "typer" in set(imported_by(path))}
-    assert of_typer <= {*commands, *studies}
-    lines = 0
-    for path in studies:
-        tree = ast.parse(path.read_text())
-        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-        assert [node.name for node in functions] == [f"{path.parent.name}_options"], f"{path} holds more than options"
-        lines += sum(node.end_lineno - node.lineno + 1 for node in functions)
-        assert len(path.read_text().splitlines()) <= 80, "a study's own options, and what it consists of"
-    assert lines <= 17 * len(studies), "options of studies"
-    assert sum(len(path.read_text().splitlines()) for path in commands) < 200, "what parses them and starts studies"
-
-
 @pytest.mark.thorough
 def test_a_study_takes_three_or_four_files_and_no_copied_lines():
     assert {path.name for path in (ROOT / "experiments" / "walk").glob("*.py")} == {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -42,7 +43,8 @@ def version_of(run: Callable[..., Any], *, packages: Iterable[str] = PACKAGES) -
     digest = hashlib.sha256()
     for name, path in sorted(reached([run.__module__], packages=packages).items()):
         digest.update(f"{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    digest.update("\0".join(installed(LIBRARIES)).encode())
+    python = f"python {sys.version_info.major}.{sys.version_info.minor}"  # sums of floats differ from 3.12 on
+    digest.update("\0".join((*installed(LIBRARIES), python)).encode())
     return digest.hexdigest()
 
 

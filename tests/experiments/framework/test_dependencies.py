@@ -4,65 +4,43 @@ import shutil
 import subprocess
 import sys
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from thorough import some
 
 import experiments
-from experiments.accuracy.run import accuracy_run
-from experiments.backfilling.run import study_run
-from experiments.bushel.run import bushel_run
-from experiments.conditional.run import conditional_run
-from experiments.estimates.run import estimates_run
+from experiments import cli
 from experiments.framework import dependencies
-from experiments.framework.dependencies import PACKAGES, installed, reached, version_of
-from experiments.malleate.run import malleate_run
-from experiments.power.run import power_run
-from experiments.prediction.run import prediction_run
-from experiments.replay.run import replay_run
-from experiments.supercomputers.run import supercomputers_run
-from experiments.walk.run import walk_run
-from experiments.walltime.run import walltime_run
+from experiments.framework.dependencies import LIBRARIES, PACKAGES, installed, reached, version_of
 
 ROOT = Path(experiments.__file__).parent.parent
-RUNS = [
-    accuracy_run,
-    bushel_run,
-    estimates_run,
-    malleate_run,
-    power_run,
-    prediction_run,
-    replay_run,
-    study_run,
-    supercomputers_run,
-    walk_run,
-    walltime_run,
-]
+RUNS = {name: import_module(f"experiments.{name}.study").STUDY.run for name in (*cli.names(), "replay")}
 VERSIONS = """
 import sys
+from importlib import import_module
 from experiments.framework.dependencies import version_of
-from experiments.power.run import power_run
-from experiments.prediction.run import prediction_run
-from experiments.replay.run import replay_run
+runs = [import_module(f"experiments.{name}.study").STUDY.run for name in sys.argv[1:]]
 for line in sys.stdin:
     path, _, kind = line.rstrip().partition(" ")
     before = open(path, "rb").read()
     open(path, "ab").write(b"\\n")
-    print(version_of(power_run), version_of(prediction_run), flush=True)
+    print(*map(version_of, runs), flush=True)
     open(path, "wb").write(before)
 """
 
 
-def edited(tmp_path, names):
-    """Return the versions of two studies in a copy of the sources: unedited, and with each of some files edited."""
+def edited(tmp_path, studies, names):
+    """Return the versions of studies in a copy of the sources: unedited, and with each of some files edited."""
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package)  # bytecode too, and when each was changed
     unread = tmp_path / "unread"
     unread.touch()
     files = [unread, *(tmp_path / name for name in names)]
     done = subprocess.run(
-        [sys.executable, "-c", VERSIONS], cwd=tmp_path, input="".join(f"{file}\n" for file in files),
+        [sys.executable, "-c", VERSIONS, *studies], cwd=tmp_path, input="".join(f"{file}\n" for file in files),
         env={"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -71,18 +49,21 @@ def edited(tmp_path, names):
     return first, dict(zip(names, others, strict=True))
 
 
+def module_of(run):
+    return run.func.__module__ if isinstance(run, partial) else run.__module__
+
+
 def relative(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def test_an_edit_in_any_module_that_a_run_reaches_changes_its_version(tmp_path):
-    of_power, of_prediction = (
-        {relative(path) for path in reached([run.__module__]).values()} for run in (power_run, prediction_run)
-    )
-    names = some(sorted(of_power | of_prediction), 5)
-    first, changed = edited(tmp_path, names)
-    assert {name for name in names if changed[name][0] != first[0]} == of_power.intersection(names)
-    assert {name for name in names if changed[name][1] != first[1]} == of_prediction.intersection(names)
+def test_an_edit_in_any_module_that_a_run_reaches_changes_its_version_and_no_other(tmp_path):
+    studies = some(sorted(RUNS), 2)
+    reach = [{relative(path) for path in reached([module_of(RUNS[name])]).values()} for name in studies]
+    names = some(sorted(set().union(*reach)), 5)
+    first, changed = edited(tmp_path, studies, names)
+    for number, files in enumerate(reach):
+        assert {name for name in names if changed[name][number] != first[number]} == files.intersection(names)
 
 
 @pytest.mark.thorough
@@ -91,30 +72,40 @@ def test_an_edit_in_a_report_a_picture_or_a_page_of_the_guide_leaves_the_version
              "experiments/power/claims.py", "gas/report/report.html.jinja", "gas/pictures/__init__.py",
              "gas/cli/main.py", "gas/guide/security.md"]  # fmt: skip
     names = some(names, 4)
-    first, changed = edited(tmp_path, names)
+    first, changed = edited(tmp_path, ["power", "prediction"], names)
     assert changed == dict.fromkeys(names, first)
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
-def test_what_the_search_consists_of_is_reached_by_every_study(run):
-    found = reached([run.__module__])
-    search = {"gas.profile.flat", "gas.times", "gas.compiled", "gas.simulation.simulate", "gas.simulation.engine"}
-    planning = (
-        {"gas.availability", "gas.planner", "gas.profile.gaps"}
-        if run not in (estimates_run, study_run, walltime_run)
-        else set()
-    )
-    assert (search | planning) <= found.keys()
+@pytest.mark.parametrize("study", RUNS)
+def test_what_the_search_consists_of_is_reached_by_every_study(study):
+    found = reached([module_of(RUNS[study])])
+    search = {"gas.profile.flat", "gas.profile.gaps", "gas.times", "gas.compiled", "gas.availability"}
+    engine = set() if study == "conditional" else {"gas.simulation.simulate", "gas.simulation.engine"}
+    rigid = study in ("backfilling", "conditional", "estimates", "priorities", "walltime")
+    assert search | engine | (set() if rigid else {"gas.planner"}) <= found.keys()
     assert not [name for name in found if name.endswith("report") or "pictures" in name or name.startswith("gas.cli")]
 
 
 @pytest.mark.thorough(but=2)
-@pytest.mark.parametrize("run", [*RUNS, conditional_run], ids=lambda run: run.__name__)
-def test_all_that_is_imported_when_a_study_is_computed_is_reached(run):
-    program = f"import sys, {run.__module__}\nprint(*sys.modules, sep='\\n')"
+@pytest.mark.parametrize("study", RUNS)
+def test_all_that_is_imported_when_a_study_is_computed_is_reached(study):
+    module = module_of(RUNS[study])
+    program = f"import sys, {module}\nprint(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     imported = {name for name in done.stdout.split() if name.partition(".")[0] in PACKAGES}
-    assert imported <= reached([run.__module__]).keys()
+    assert imported <= reached([module]).keys()
+
+
+def test_libraries_that_compute_are_counted_and_others_are_known():
+    """Numba brings its own llvmlite; pyarrow reads logs, whose contents count; the others compute no numbers."""
+    found = set()
+    for run in RUNS.values():
+        for name, path in reached([module_of(run)]).items():
+            if path.suffix == ".py":
+                found |= {one.partition(".")[0] for one in dependencies._imported(path, name)}
+    others = {"lazy_loader", "llvmlite", "pyarrow", "sortedcontainers", "threadpoolctl"}
+    known = {"sklearn" if name == "scikit-learn" else name for name in LIBRARIES}
+    assert found - sys.stdlib_module_names - {*PACKAGES} == known | others
 
 
 @pytest.fixture
@@ -206,9 +197,9 @@ def test_what_a_package_imports_on_demand_counts_where_it_is_named(package, impo
     assert ("pretended.typed" in found) is expected
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
-def test_a_study_does_not_depend_on_all_that_gas_exports(run):
-    found = reached([run.__module__])
+@pytest.mark.parametrize("study", RUNS)
+def test_a_study_does_not_depend_on_all_that_gas_exports(study):
+    found = reached([module_of(RUNS[study])])
     assert not [name for name in found if name.startswith(("gas.agent", "gas.endpoints", "gas.service"))]
 
 
@@ -219,13 +210,24 @@ def test_a_module_that_is_not_there_is_an_error(package):
 
 @pytest.mark.thorough
 def test_the_version_is_that_of_the_function_whatever_it_was_given_already():
-    assert version_of(partial(partial(power_run, 1), files={})) == version_of(power_run) != version_of(walk_run)
+    assert (
+        version_of(partial(partial(RUNS["power"], 1), files={}))
+        == version_of(RUNS["power"])
+        != version_of(RUNS["walk"])
+    )
 
 
-def test_the_version_follows_that_of_a_library(monkeypatch):
-    before = version_of(power_run)
-    monkeypatch.setattr(dependencies, "version", lambda name: "0.0")
-    assert version_of(power_run) != before
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_version_follows_that_of_each_library(monkeypatch, library):
+    before, known = version_of(RUNS["power"]), dependencies.version
+    monkeypatch.setattr(dependencies, "version", lambda name: "0.0" if name == library else known(name))
+    assert version_of(RUNS["power"]) != before
+
+
+def test_the_version_follows_that_of_python(monkeypatch):
+    before = version_of(RUNS["power"])
+    monkeypatch.setattr(sys, "version_info", SimpleNamespace(major=3, minor=99))
+    assert version_of(RUNS["power"]) != before
 
 
 def test_libraries_that_are_not_installed_are_left_out():
