@@ -88,7 +88,7 @@ class Agent:
         from gas.agent.submission import prepared
 
         options, given = options or PlanOptions(), self._run(run)
-        return prepared(self._plan_with(self._schedulers_for(given.job), options), given, options)
+        return prepared(self._plan_with(self._schedulers_for(given.job), options), given)
 
     def submit(
         self,
@@ -201,7 +201,7 @@ class Agent:
         from gas.agent.coallocating import Together
         from gas.agent.holdings import fingerprint
 
-        options, given = options or PlanOptions(), self._run(run)
+        wanted, given = options or PlanOptions(), self._run(run)
         if given.job.job_class is not None:
             raise BadInput(
                 f"class {given.job.job_class}: parts of a coallocation are reservations, which have no class"
@@ -210,9 +210,16 @@ class Agent:
             raise BadInput(
                 "notice: parts of a coallocation start together and are offered no other start; leave it out"
             )
+
+        def plan(without: Mapping[str, str]) -> PlannedTogether:
+            nonlocal wanted
+            planned = self._plan_together(wanted, spread, without)
+            wanted = wanted.fixed(planned.not_before, planned.deadline)
+            return planned
+
         together = Together(
-            lambda without: self._plan_together(options, spread, without),
-            lambda: self._single_of(given, options, key),
+            plan,
+            lambda: self._single_of(given, wanted, key),
             fingerprint(self.application, given),
             self.schedulers,
             given,

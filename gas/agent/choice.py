@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gas.agent.options import Instant, PlanOptions
 from gas.agent.schedulers import MOST_APART_LIVE, lists_of, seconds_since
 from gas.application import Application
-from gas.endpoints import Answer, Endpoint
+from gas.endpoints import Answer, Endpoint, Request
 from gas.endpoints.asking import ask_again
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate, Plan, Rejected, plan
@@ -39,11 +39,15 @@ class Planned:
     ----------
     resources
         Resources of each unit of its sizes; None if a size is only a number of processors.
+    not_before, deadline
+        What the options meant when it was made, in epoch seconds.
     """
 
     plan: Plan
     answers: Sequence[Answer]
     resources: Resources | None = None
+    not_before: int | None = None
+    deadline: int | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.plan!r}, of {many(len(self.answers), 'answer')}>"
@@ -80,6 +84,13 @@ class Planned:
         """The scheduler of the best request."""
         best = self.best.scheduler
         return next(a.endpoint for a in self.answers if a.name == best and a.availability is not None)
+
+    @property
+    def request(self) -> Request:
+        """The best request, for submission by hand; with its earliest start, if that is in the future."""
+        best, wanted = self.best, self.not_before
+        later = wanted if wanted is not None and wanted > self.plan.now else None
+        return Request(best.processors, best.walltime, not_before=later, layout=best.layout)
 
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object of schema gas.plan/1."""
@@ -190,7 +201,7 @@ class Task:
             promised = self._planned(answers, self.deadline).best
             found = predictor.plan(found, answers, self.options.tolerance, self.not_before, self.deadline, promised)
         own = self.application
-        return Planned(found, list(answers), own.resources)
+        return Planned(found, list(answers), own.resources, self.not_before, self.deadline)
 
     def _planned(self, answers: Sequence[Answer], deadline: int | None) -> Plan:
         return plan(

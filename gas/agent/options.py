@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from shlex import quote
@@ -157,6 +157,16 @@ class PlanOptions:
             raise BadInput("--sure is the probability of meeting a deadline; add --deadline, or leave out --sure")
         if self.tolerance:
             raise BadInput("--sure takes the cheapest request already; leave out --tolerance")
+
+    def fixed(self, not_before: int | None, deadline: int | None) -> PlanOptions:
+        """Return the options for a later plan of the same submission: 18:30 does not become that of the next day.
+
+        Parameters
+        ----------
+        not_before, deadline
+            What its options meant in the first plan, in epoch seconds.
+        """
+        return replace(self, not_before=not_before, deadline=deadline, deadline_may_have_passed=True)
 
 
 @dataclass(frozen=True)

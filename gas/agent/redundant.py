@@ -265,6 +265,7 @@ class Redundant:
         """Make the claim, and record how long further requests may run, before the first request is sent."""
         if self._before is not None:
             self._before(planned)
+        self._options = self._options.fixed(planned.not_before, planned.deadline)  # of further requests too
         if self._claim.winner() is not None:  # the scheduler has forgotten its job, or this account the submission
             raise Conflict(
                 f"--key {self.key}: its command has run already, as {self._claim.folder} says; use another key to run "

@@ -36,10 +36,12 @@ class Spread:
 
 @dataclass(frozen=True, repr=False)
 class PlannedTogether:
-    """A plan for one machine or several, and the schedulers' answers on which it is based."""
+    """A plan for one machine or several, and the schedulers' answers on which it is based; see `Planned`."""
 
     plan: CoallocatedPlan
     answers: Sequence[Answer]
+    not_before: int | None = None
+    deadline: int | None = None
 
     def __repr__(self) -> str:
         found = self.plan
@@ -106,7 +108,7 @@ def planned_together(
         without={**others, **not_here},
     )
     silent = [answer.name for answer in answers if answer.availability is None]
-    return PlannedTogether(replace(found, silent=silent), list(answers))
+    return PlannedTogether(replace(found, silent=silent), list(answers), task.not_before, task.deadline)
 
 
 def named_twice(answers: Sequence[Answer]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from gas.agent.choice import Planned
 from gas.agent.claims import Claim
 from gas.agent.holdings import claimed
 from gas.agent.offering import offering, without_offers
-from gas.agent.options import Instant, PlanOptions, Run
+from gas.agent.options import PlanOptions, Run
 from gas.agent.schedulers import Scheduler, called, find_by_key, identity_of
 from gas.agent.scripts import Asking
 from gas.agent.states import describe
@@ -76,7 +76,7 @@ class Prepared:
     preview: str | None
 
 
-def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
+def prepared(planned: Planned, run: Run) -> Prepared:
     """Return the best request of a plan, ready for submission; raise `Infeasible` if there is none."""
     chosen = planned.endpoint
     if run.job.job_class is not None and not chosen.takes_classes:
@@ -86,7 +86,7 @@ def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
         )
     if run.job.notice is not None:
         offering(chosen, f"notice {duration_text(run.job.notice)}")
-    request, job = _request(planned, options), job_for(run, planned.best, chosen, planned.resources)
+    request, job = _request(planned), job_for(run, planned.best, chosen, planned.resources)
     return Prepared(planned, request, job, chosen.preview(request, job) if isinstance(chosen, JobEndpoint) else None)
 
 
@@ -105,12 +105,13 @@ def job_for(run: Run, best: Candidate, chosen: Endpoint, resources: Resources | 
     return job.sized(best.processors, best.walltime, known, chosen.settles)
 
 
-def _request(planned: Planned, options: PlanOptions) -> Request:
+def _request(planned: Planned) -> Request:
     found, best = planned.plan, planned.best
-    wanted = None if options.not_before is None else Instant.of(options.not_before).at(found.now)
     others = ((c.processors, c.walltime) for c in found.candidates if c.scheduler == best.scheduler and c != best)
     alternatives = tuple(others) if planned.endpoint.moldable else ()
-    return Request(best.processors, best.walltime, best.start + slack(found, best), wanted, alternatives, best.layout)
+    return Request(
+        best.processors, best.walltime, best.start + slack(found, best), planned.not_before, alternatives, best.layout
+    )
 
 
 def slack(found: Plan, best: Candidate) -> int:
@@ -327,12 +328,13 @@ class Submission:
         with self._explaining_doubt(page, stays):
             while stale < ATTEMPTS:
                 planned = self._plan(self._endpoints, self._options)
+                self._options = self._options.fixed(planned.not_before, planned.deadline)
                 best, chosen = planned.best, planned.endpoint
                 if not isinstance(chosen, JobEndpoint):
                     raise BadInput(
                         f"{best.scheduler}: finishes first but accepts no jobs; it is an availability list only"
                     )
-                request = _request(planned, self._options)
+                request = _request(planned)
                 job = self._claiming(job_for(self._run, best, chosen, planned.resources), chosen)
                 if self._before is not None:
                     self._before(planned)

@@ -15,7 +15,7 @@ from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, grou
 from gas.cli.planning import Everything, Explain, Planning, Plot, Spreading, agent_for, repeated
 from gas.cli.scripts import Subject
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
-from gas.endpoints import Answer, Request
+from gas.endpoints import Answer
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time, relative_text
@@ -84,7 +84,7 @@ def plan_command(
         if form == "sbatch" and line is not None:  # of a scheduler that knows its partition, account and unit
             words: Any = line
         else:
-            words = converted(found, form, resources=planned.resources)
+            words = converted(found, form, resources=planned.resources, not_before=planned.request.not_before)
         if isinstance(words, str):
             say(words)
         else:
@@ -106,8 +106,7 @@ def plan_command(
 
 def _line_of(app: Application, planned: Planned) -> str | None:
     """Return the command that submits the best request by hand; None if its scheduler does not provide it."""
-    best = planned.best
-    return planned.endpoint.line(Request(best.processors, best.walltime, layout=best.layout), app.name)
+    return planned.endpoint.line(planned.request, app.name)
 
 
 def sentence(candidate: Candidate, found: Plan) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
@@ -20,6 +20,7 @@ from gas.endpoints import JobDescription, Request
 from gas.errors import BadInput, Infeasible, Missing
 from gas.planner import Plan
 from gas.resources import Resources
+from gas.times import iso_time
 from gas.workflows import shapes
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ def sbatch_arguments(
     arguments += [one.format(request.processors) for one in size[unit]]
     arguments.append(f"--time={_days(request.walltime)}")
     if isinstance(request, Request) and request.not_before is not None:
-        # sbatch reads local time without fractions
-        arguments.append(f"--begin={datetime.fromtimestamp(request.not_before).isoformat()}")
+        arguments.append(_begin(request.not_before))
     if job is not None:
         job = job.sized(request.processors, request.walltime)
         arguments += [f"--job-name={job.name}", *_wrapped(job)]
@@ -125,6 +125,8 @@ def psij_job_spec(
     if isinstance(request, Request):
         times = {"s3.start_by": request.start_by, "s3.not_before": request.not_before}
         own = {name: instant for name, instant in times.items() if instant is not None}
+        if request.not_before is not None:  # S³'s attributes mean nothing to Slurm
+            own["slurm.begin"] = _begin(request.not_before).partition("=")[2]
     if shape is not None:
         resources, more = shapes.psij_words(shape)
         own |= more
@@ -247,7 +249,12 @@ def parsl_arguments(
 
 
 def converted(
-    found: Plan, form: Form, job: JobDescription | None = None, resources: Resources | None = None
+    found: Plan,
+    form: Form,
+    job: JobDescription | None = None,
+    resources: Resources | None = None,
+    *,
+    not_before: int | None = None,
 ) -> str | dict[str, Any]:
     """Return the best request of a plan in the form of another program, for printing.
 
@@ -261,6 +268,8 @@ def converted(
         The job to run, if it is known already.
     resources
         Resources of each unit of its sizes; by default none.
+    not_before
+        Epoch second before which the job must not start (for ``sbatch`` and ``psij``).
 
     Raises
     ------
@@ -274,17 +283,23 @@ def converted(
     best = found.best
     if best is None:
         raise Infeasible(f"{found.application}: no request is possible, so nothing can be converted")
+    if not_before is not None and form not in ("sbatch", "psij"):
+        raise BadInput(
+            f"--as {form}: has no earliest start, so the job could start before {iso_time(not_before)} (--not-before); "
+            "leave --not-before out, or take --as sbatch or gas submit"
+        )
     job = job or JobDescription(found.application)
+    request = Request(best.processors, best.walltime, not_before=not_before)
     shape = shapes.JobShape.of(best, resources)
     if form == "submitit":
         return {"name": job.name, **shapes.submitit_words(shape)}
     if resources not in (None, Resources()) or best.unit != "processors" or best.layout is not None:
         known = (resources or Resources(best.unit)).values(best.processors, best.layout)
-        return _shaped(best, form, job.sized(best.processors, best.walltime, known), shape)
+        return _shaped(request, form, job.sized(best.processors, best.walltime, known), shape)
     if form == "sbatch":
-        return shlex.join(["sbatch", *sbatch_arguments(best, job)])
+        return shlex.join(["sbatch", *sbatch_arguments(request, job)])
     if form == "psij":
-        return _psij_json(best, job.sized(best.processors, best.walltime), shape)
+        return _psij_json(request, job.sized(best.processors, best.walltime), shape)
     if form == "dask":
         return dask_jobs(best, job)._asdict()
     if form == "snakemake":
@@ -294,7 +309,7 @@ def converted(
     raise BadInput(f"form {form!r}: is not one of {', '.join(get_args(Form))}")
 
 
-def _shaped(request: Sized, form: Form, job: JobDescription, shape: shapes.JobShape) -> str | dict[str, Any]:
+def _shaped(request: Request, form: Form, job: JobDescription, shape: shapes.JobShape) -> str | dict[str, Any]:
     """Convert a request that is more than a number of processors; the job has no placeholders any more."""
     if form == "psij":
         return _psij_json(request, job, shape)
@@ -308,6 +323,8 @@ def _shaped(request: Sized, form: Form, job: JobDescription, shape: shapes.JobSh
         return {**shapes.parsl_words(shape), "worker_init": "\n".join(_lines(job))}
     words = shapes.sbatch_words(shape).items()
     options = [f"--{name}" if value is None else f"--{name}={value}" for name, value in words]
+    if request.not_before is not None:
+        options.append(_begin(request.not_before))
     return shlex.join(["sbatch", "--parsable", f"--job-name={job.name}", *options, *_wrapped(job)])
 
 
@@ -320,7 +337,7 @@ def _wrapped(job: JobDescription) -> list[str]:
     return words
 
 
-def _psij_json(request: Sized, job: JobDescription, shape: shapes.JobShape | None = None) -> dict[str, Any]:
+def _psij_json(request: Request, job: JobDescription, shape: shapes.JobShape | None = None) -> dict[str, Any]:
     """Return a JobSpec as JSON; srun starts a launcher on each node.
 
     PSI/J 0.9 reads the fields of its resources back, but not the numbers of nodes and processes derived from them,
@@ -353,6 +370,11 @@ def _lines(job: JobDescription) -> list[str]:
     """Return the shell commands of a job without placeholders."""
     lines = [f"export {name}={shlex.quote(value)}" for name, value in job.environment.items()]
     return lines if job.directory is None else [f"cd {shlex.quote(job.directory)}", *lines]
+
+
+def _begin(instant: int) -> str:
+    """Return sbatch's option for an earliest start; local time would be ambiguous when clocks are set back."""
+    return f"--begin=uts{instant}"
 
 
 def _whole_minutes(seconds: int) -> int:

@@ -1,13 +1,14 @@
 """One submission makes one job: stale plans are made again, and a key goes to one scheduler."""
 
 import time
+from unittest.mock import Mock
 
 import pytest
 from made_endpoints import Queue, job
 
 from gas import Agent, Application, AvailabilityList
-from gas.agent import submission
-from gas.agent.options import PlanOptions, Run
+from gas.agent import coallocating, submission
+from gas.agent.options import Instant, PlanOptions, Run
 from gas.endpoints import Endpoint, InDoubt, JobDescription
 from gas.errors import BadInput, Conflict, Draining, OverLimit, StalePlan, Unreachable
 from speedup_models import Table
@@ -82,6 +83,45 @@ def test_a_stale_plan_is_made_again(agent, remarks):
     assert agent(site).submit(RUN).attempts == 3
     assert remarks == [f"the plan went stale (moved); planning again, attempt {n} of 5" for n in (1, 2)]
     assert len({key for *_, key in site.sent}) == 1
+
+
+class Passing(Site):
+    """Its clock goes on by half a minute between two plans."""
+
+    ahead = 0
+
+    def availability(self):
+        self.ahead += 30
+        return AvailabilityList.of([int(time.time()) + self.ahead - 30], [self.free], scheduler=self.name)
+
+    def identity(self):
+        return self.name
+
+
+@pytest.fixture
+def soon():
+    """Ten seconds from now, as a clock shows it: half a minute later, the next such time is that of tomorrow."""
+    at = int(time.time()) + 10
+    return at, Instant(time.strftime("%H:%M:%S", time.localtime(at)))
+
+
+def test_a_time_of_day_stays_that_of_the_first_plan(agent, soon):
+    site = Passing("a", does=[StalePlan("moved")])
+    made = agent(site).submit(RUN, PlanOptions(not_before=soon[1], deadline=Instant("+1h")))
+    assert [request.not_before for request, *_ in site.sent] == [soon[0]] * 2
+    assert made.planned.deadline - 3600 < soon[0]
+
+
+def test_nor_does_it_change_for_further_requests(agent, soon, tmp_path):
+    sites = Passing("a"), Passing("b")
+    agent(*sites).submit_redundantly(RUN, PlanOptions(not_before=soon[1]), shared=tmp_path)
+    assert [request.not_before for site in sites for request, *_ in site.sent] == [soon[0]] * 2
+
+
+def test_nor_between_two_plans_for_several_machines(agent, soon, monkeypatch):
+    monkeypatch.setattr(coallocating, "Together", lambda plan, *_, **__: Mock(make=lambda: [plan({}), plan({})]))
+    plans = agent(Passing("a")).submit_together(RUN, PlanOptions(not_before=soon[1]))
+    assert [one.not_before for one in plans] == [soon[0]] * 2
 
 
 def test_but_not_for_ever(agent):

@@ -339,6 +339,13 @@ def test_the_best_request_in_the_words_of_slurm(gas):
     assert "--ntasks=32" in printed
 
 
+def test_an_earliest_start_is_not_lost_in_the_words_of_others(gas):
+    assert "--begin=uts1900000000" in gas("plan", *OCEAN, "--not-before", "@1900000000", "--as", "sbatch").out
+    refused = gas("plan", *OCEAN, "--not-before", "@1900000000", "--as", "dask")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--as dask: has no earliest start" in refused.err
+
+
 @pytest.mark.parametrize("form", ["dask", "snakemake", "parsl"])
 def test_the_best_request_as_keyword_arguments(gas, form):
     words = gas("plan", *OCEAN, "--as", form).json

@@ -46,6 +46,14 @@ def test_without_a_configuration_the_partitions_of_the_slurm_that_is_here_are_as
     assert sum(line.startswith("squeue") for line in calls) == 1
 
 
+def test_the_line_to_submit_by_hand_has_the_earliest_start(fake, gas):
+    at = 4_000_000_000
+    words = ("plan", "--script", "job.sh", *WORDS, "--stale-ok", "--not-before")
+    assert f" --begin=uts{at} " in gas(*words, f"@{at}").out
+    assert f" --begin=uts{at} " in gas(*words, f"@{at}", "--as", "sbatch").out
+    assert " --begin=" not in gas(*words, "@1").out
+
+
 def test_the_script_is_submitted_as_it_is_and_followed_by_the_name_that_was_shown(fake, gas):
     fake.does("sbatch", f'cat > "{fake.folder}/script"')
     found = gas("submit", "job.sh", *WORDS, "--stale-ok", "--json")

@@ -5,7 +5,7 @@ import re
 import shlex
 import subprocess
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -92,9 +92,8 @@ class TestSbatch:
         assert done.stdout == "b c 4 90 ./lu -n 4 it's; $HOME\n"
         assert option(arguments, "chdir") == str(tmp_path)
 
-    def test_a_start_is_written_in_local_time(self):
-        begin = option(sbatch_arguments(Request(1, 60, not_before=1_800_000_000)), "begin")
-        assert datetime.fromisoformat(begin).timestamp() == 1_800_000_000
+    def test_a_start_is_the_same_in_all_time_zones(self):
+        assert option(sbatch_arguments(Request(1, 60, not_before=1_800_000_000)), "begin") == "uts1800000000"
 
     def test_without_a_job_a_script_may_follow(self):
         assert sbatch_arguments(Request(2, 60), parsable=False) == ["--ntasks=2", "--time=0-00:01:00"]
@@ -251,6 +250,22 @@ class TestConverted:
             pytest.importorskip("psij", reason="needs psij-python")
         text = json.dumps(converted(found, form))
         assert "16" in text
+
+    @pytest.mark.parametrize("resources", [None, Resources("processors", tasks_per_node=1)])
+    def test_an_earliest_start_stays(self, found, resources):
+        words = shlex.split(converted(found, "sbatch", resources=resources, not_before=1_800_000_000))
+        assert option(words, "begin") == "uts1800000000"
+
+    def test_an_earliest_start_is_an_attribute_of_psij(self, found):
+        pytest.importorskip("psij", reason="needs psij-python")
+        spec = converted(found, "psij", not_before=1_800_000_000)
+        kept = spec["attributes"]["custom_attributes"]
+        assert (kept["s3.not_before"], kept["slurm.begin"]) == (1_800_000_000, "uts1800000000")
+
+    @pytest.mark.parametrize("form", ["dask", "snakemake", "parsl", "submitit"])
+    def test_who_knows_no_earliest_start_gets_no_request_with_one(self, found, form):
+        with pytest.raises(BadInput, match=f"--as {form}: has no earliest start, so the job could start before 2027"):
+            converted(found, form, not_before=1_800_000_000)
 
     def test_a_plan_that_found_nothing_cannot_be_converted(self, found):
         nothing = type(found)("lu", "exact", 0, None, [])
