@@ -26,12 +26,13 @@ from gas.slurm.fitting import (
     cpus_on,
 )  # fmt: skip
 from gas.slurm.linear import by_runs
-from gas.slurm.machine import Machine, Use
+from gas.slurm.machine import Use
 from gas.slurm.switches import by_switches
 from gas.slurm.taking import (
     CPUS_STILL,
     MOST_STILL,
     WANTED_STILL,
+    Choice,
     Work,
     begin,
     has_enough,
@@ -41,12 +42,11 @@ from gas.slurm.taking import (
     take,
     take_counted,
     weight_of,
-    work_of,
 )  # fmt: skip
 from gas.slurm.task_distribution import distribute_tasks
 from gas.slurm.versions import Rules
 
-__all__ = ["choose", "choose_to_start", "choose_with", "fits_if_idle", "may_suffice"]
+__all__ = ["choose_to_start", "choose_with", "fits_if_idle", "may_suffice"]
 
 
 @lean_kernel
@@ -77,39 +77,14 @@ def may_suffice(capacity: NDArray[np.int64], need: NDArray[np.int64], work: Work
     return False
 
 
-def choose(
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    first_node: bool,
-    weakest: bool,
-    given: NDArray[np.int64],
-) -> bool:
-    """Like `choose_with`, with new working memory."""
-    return choose_with(capacity, need, gres, required, machine, use, first_node, weakest, work_of(machine, 0), given)
-
-
 @lean_kernel
-def choose_with(
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    first_node: bool,
-    weakest: bool,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def choose_with(capacity: NDArray[np.int64], choice: Choice, first_node: bool, weakest: bool) -> bool:
     """Choose nodes for a job, write its CPUs on each into `given`, and return whether they suffice.
 
     A choice that fails is tried again without the nodes with the fewest CPUs, while enough nodes are left
     (_select_nodes and its successors: the knapsack).
     """
+    need, required, work = choice.need, choice.required, choice.work
     count, total, most = 0, 0, 0
     places = work.places
     for node in range(len(capacity)):
@@ -121,13 +96,11 @@ def choose_with(
     if count < need[LEAST] or total < need[CPUS]:
         return False
     if need[ORDER] == LINEAR:
-        return by_runs(capacity, count, need, required, work, given)
+        return by_runs(capacity, count, choice)
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
-        return _first(capacity, count, need, gres, machine, use, work, given) and distribute_tasks(
-            capacity, need, gres, machine, use, given
-        )
-    if _in_order(capacity, count, need, gres, required, machine, use, work, given):
-        return distribute_tasks(capacity, need, gres, machine, use, given)
+        return _first(capacity, count, choice) and distribute_tasks(capacity, choice)
+    if _in_order(capacity, count, choice):
+        return distribute_tasks(capacity, choice)
     left = work.left
     for node in range(len(capacity)):
         left[node] = capacity[node]
@@ -156,26 +129,16 @@ def choose_with(
         count = kept
         if count < need[LEAST] or total < need[CPUS]:
             return False
-        if _in_order(left, count, need, gres, required, machine, use, work, given):
-            return distribute_tasks(capacity, need, gres, machine, use, given)
+        if _in_order(left, count, choice):
+            return distribute_tasks(capacity, choice)
 
 
 @lean_kernel
-def choose_to_start(
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    first_node: bool,
-    weakest: bool,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def choose_to_start(capacity: NDArray[np.int64], choice: Choice, first_node: bool, weakest: bool) -> bool:
     """Like `choose_with`, for a job that starts: under select/linear it gets the lowest weights that suffice."""
-    if need[ORDER] != LINEAR:
-        return choose_with(capacity, need, gres, required, machine, use, first_node, weakest, work, given)
+    machine, work = choice.machine, choice.work
+    if choice.need[ORDER] != LINEAR:
+        return choose_with(capacity, choice, first_node, weakest)
     bound = -1
     while True:
         following = -1
@@ -188,49 +151,32 @@ def choose_to_start(
         bound = following
         for node in range(len(capacity)):
             work.left[node] = capacity[node] if machine.weight[node] <= bound else 0
-        if choose_with(work.left, need, gres, required, machine, use, first_node, weakest, work, given):
+        if choose_with(work.left, choice, first_node, weakest):
             return True
 
 
 @lean_kernel
-def fits_if_idle(
-    there: NDArray[np.bool_],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    idle: Use,
-    rules: Rules,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def fits_if_idle(there: NDArray[np.bool_], choice: Choice, idle: Use, rules: Rules) -> bool:
     """Return whether nodes would do for a job if they were idle; nodes that it cannot share are left out.
 
     Slurm begins each test of nodes so (job_test.c, _job_test). A job that fits now can fail this only if switches are
     chosen by their number of nodes alone: the switch chosen for idle nodes may have too few CPUs.
     """
+    need, gres, required, machine, use, work, given = choice
     if need[ORDER] != BY_SWITCHES or rules.switch_cpus:
         return True
     capacity = work.capacity
     for node in range(len(there)):
         out = not there[node] or use.whole[node] > 0 or (need[WHOLE] and use.jobs[node] > 0)
         capacity[node] = 0 if out else cpus_on(node, need, gres, machine, idle)
-    return choose_with(capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, work, given)
+    if_idle = Choice(need, gres, required, machine, idle, work, given)
+    return choose_with(capacity, if_idle, rules.first_node, rules.weakest)
 
 
 @lean_kernel
-def _first(
-    capacity: NDArray[np.int64],
-    count: int,
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def _first(capacity: NDArray[np.int64], count: int, choice: Choice) -> bool:
     """Choose the first node, by weight and then by position, that has enough."""
+    need, gres, _, machine, use, work, given = choice
     given[:] = 0
     best, lowest = -1, 0
     for at in range(count):
@@ -249,49 +195,31 @@ def _first(
 
 
 @lean_kernel
-def _in_order(
-    capacity: NDArray[np.int64],
-    count: int,
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def _in_order(capacity: NDArray[np.int64], count: int, choice: Choice) -> bool:
     """Choose nodes in the order that applies to the job."""
+    need = choice.need
     if need[ORDER] == BY_SWITCHES:
-        return by_switches(capacity, count, need, gres, required, machine, use, work, given)
+        return by_switches(capacity, count, choice)
     if need[ORDER] == LAST_COUNTED:
-        return _least_loaded(capacity, count, need, gres, required, machine, use, work, given)
-    return _consecutive(capacity, count, need, gres, required, machine, use, work, given)
+        return _least_loaded(capacity, count, choice)
+    return _consecutive(capacity, count, choice)
 
 
 @lean_kernel
-def _least_loaded(
-    capacity: NDArray[np.int64],
-    count: int,
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def _least_loaded(capacity: NDArray[np.int64], count: int, choice: Choice) -> bool:
     """Choose the least loaded nodes; each is credited with the CPUs of the last node examined (_eval_nodes_lln).
 
     The examination ends early at a node with as many CPUs as the one chosen before.
     """
-    if not begin(capacity, need, gres, required, machine, use, work, given):
+    if not begin(capacity, choice):
         return False
+    need, machine, work, given = choice.need, choice.machine, choice.work, choice.given
     still, weight = work.still, work.weight
     tasks = need[CPUS] // need[TASK_CPUS]
     for at in range(count):
         node = work.places[at]
         here = min(tasks, capacity[node] // need[TASK_CPUS])
-        weight[node] = weight_of(node, need, gres, machine, use, here, work)
+        weight[node] = weight_of(node, here, choice)
     before, alike = -1, -1
     while still[MOST_STILL] > 0 and not has_enough(work):
         lowest = -1
@@ -314,34 +242,25 @@ def _least_loaded(
                 if counted == alike:
                     break
         alike = capacity[best]
-        take_counted(best, counted, capacity, need, gres, machine, use, work, given)
+        take_counted(best, counted, capacity, choice)
     return has_least(work)
 
 
 @lean_kernel
-def _consecutive(
-    capacity: NDArray[np.int64],
-    count: int,
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def _consecutive(capacity: NDArray[np.int64], count: int, choice: Choice) -> bool:
     """Choose from runs of consecutive nodes, the tightest fit first (_eval_nodes_consec).
 
     In other orders each node is a run of its own (_eval_nodes_lln, _eval_nodes_serial). The first `count` of
     `work.places` are the nodes that can contribute.
     """
+    need, machine, work, given = choice.need, choice.machine, choice.work, choice.given
     extra = max(need[WANTED] - need[LEAST], 0)
-    if not begin(capacity, need, gres, required, machine, use, work, given):
+    if not begin(capacity, choice):
         return False
     if has_enough(work):
         return True
-    missing, still = work.missing, work.still
-    for_all = lacking(gres[OF_JOB])
+    still = work.still
+    for_all = lacking(choice.gres[OF_JOB])
     # runs: first and last node, CPUs, number of nodes, and the first required node
     runs = 0
     bounds, weight = work.bounds, work.weight
@@ -350,7 +269,7 @@ def _consecutive(
     for at in range(count):
         node = work.places[at]
         here = min(tasks, capacity[node] // need[TASK_CPUS])
-        weight[node] = weight_of(node, need, gres, machine, use, here, work)
+        weight[node] = weight_of(node, here, choice)
         alike = previous == node - 1 and (need[CONTIGUOUS] or weight[node] == weight[previous])
         if not alike or order != TIGHTEST:
             bounds[runs, 0] = node
@@ -372,7 +291,7 @@ def _consecutive(
                 continue
             suffices = bounds[run, 2] >= still[CPUS_STILL] and bounds[run, 3] >= still[WANTED_STILL] - extra
             if suffices and for_all:
-                suffices = run_has(bounds[run, 0], bounds[run, 1], capacity, given, machine, use, missing)
+                suffices = run_has(bounds[run, 0], bounds[run, 1], capacity, choice)
             if best < 0:
                 better = True
             elif (bounds[run, 4] >= 0) != (bounds[best, 4] >= 0):
@@ -398,7 +317,7 @@ def _consecutive(
             for node in range(first, last + 1):
                 fits = capacity[node] >= still[CPUS_STILL] and given[node] == 0
                 if fits and for_all:
-                    fits = run_has(node, node, capacity, given, machine, use, missing)
+                    fits = run_has(node, node, capacity, choice)
                 if fits and (single < 0 or capacity[node] < capacity[single]):
                     single = node
             if single >= 0:
@@ -415,7 +334,7 @@ def _consecutive(
                 break
             if still[MOST_STILL] == 1 and capacity[node] < still[CPUS_STILL]:
                 continue
-            take(node, capacity, need, gres, machine, use, work, given)
+            take(node, capacity, choice)
         if has_enough(work):
             return True
         if need[CONTIGUOUS]:

@@ -7,25 +7,19 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.slurm.fitting import CONTIGUOUS, CPUS, HAS_REQUIRED, LEAST, MOST, WANTED
-from gas.slurm.taking import Work
+from gas.slurm.taking import Choice
 
 __all__ = ["by_runs"]
 
 
 @lean_kernel
-def by_runs(
-    capacity: NDArray[np.int64],
-    count: int,
-    need: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def by_runs(capacity: NDArray[np.int64], count: int, choice: Choice) -> bool:
     """Choose from runs of consecutive nodes of any weight, the tightest fit first (select_linear.c, _job_test).
 
     If nodes differ in CPUs, those with the most come first, and among these the last (seen on 24.11 and 26.05). The
     first `count` of `work.places` are the nodes that can contribute; each contributes all of its CPUs.
     """
+    need, required, work, given = choice.need, choice.required, choice.work, choice.given
     given[:] = 0
     cpus, most = need[CPUS], need[MOST]
     nodes, extra = max(need[WANTED], need[LEAST]), max(need[WANTED] - need[LEAST], 0)

@@ -20,6 +20,7 @@ from gas.slurm.node_sets import BITS, Words, count, has_outside, keep, put, remo
 from gas.slurm.owners import kept_until
 from gas.slurm.rows import Closures, Parameters, Plans, Records
 from gas.slurm.search import Room
+from gas.slurm.taking import Choice
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
 
@@ -127,6 +128,8 @@ def run_pass(
                 plans.state[at] = BEHIND
             continue
         unpacked(sets[records.required[at]], required)
+        choice = Choice(need, gres, required, machine, use, work, given)
+        on_idle = Choice(need, gres, required, machine, idle, work, given)
         kept = kept_until(records.sharing[at], now, running, room.until)
         begun = 0
         while begun < records.tasks[at]:
@@ -164,12 +167,10 @@ def run_pass(
                     for node in range(size):
                         if leaving[node] or (kept and room.until[node] > 0):
                             there[node] = False
-                    if not fits_if_idle(there, need, gres, required, machine, use, idle, rules, work, given):
+                    if not fits_if_idle(there, choice, idle, rules):
                         continue
                     capable(there, need, gres, machine, use, capacity)
-                    if choose_to_start(
-                        capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given
-                    ):  # fmt: skip
+                    if choose_to_start(capacity, choice, rules.first_node, rules.weakest):
                         outcome = STARTED
                         break
                 put(some, whole[partition])
@@ -181,9 +182,7 @@ def run_pass(
                         keep(some, sets[options[option]])
                         unpacked(some, there)
                         capable(there, need, gres, machine, idle, capacity)
-                        if choose_with(
-                            capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, work, given
-                        ):  # fmt: skip
+                        if choose_with(capacity, on_idle, rules.first_node, rules.weakest):
                             outcome = BUSY
                             break
                     if outcome == NOT_THERE and _held(nodes, need, leaving, use):

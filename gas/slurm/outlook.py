@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.slurm.beyond import Beyond, starts_by_itself
-from gas.slurm.choosing import choose
+from gas.slurm.choosing import choose_with
 from gas.slurm.closures import in_the_way
 from gas.slurm.fitting import BY_SWITCHES, ORDER, capable, held_on
 from gas.slurm.machine import idle_of
@@ -18,6 +18,7 @@ from gas.slurm.passes import Shares
 from gas.slurm.reservations import NEVER_OVER
 from gas.slurm.rows import Plans, nodes_of, shares_of
 from gas.slurm.state import State
+from gas.slurm.taking import Choice, work_of
 from gas.slurm.why import FINAL, Why, why_of
 
 __all__ = ["Outlook", "lacks", "outlook_of", "places_of"]
@@ -165,7 +166,8 @@ def lacks(state: State, at: int) -> str:
         nodes = state.sets[rows.nodes[at]] & state.sets[option]
         most = max(most, int(np.count_nonzero(nodes)))
         capable(nodes, need, gres, machine, idle, given)
-        if choose(given, need, gres, required, machine, idle, state.rules.first_node, state.rules.weakest, chosen):
+        choice = Choice(need, gres, required, machine, idle, work_of(machine, 0), chosen)
+        if choose_with(given, choice, state.rules.first_node, state.rules.weakest):
             return ""
     record = state.records[at]
     if not np.any(state.sets[rows.nodes[at]]):

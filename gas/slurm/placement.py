@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.choosing import choose, choose_with
+from gas.slurm.choosing import choose_with
 from gas.slurm.fitting import CPUS, FILLED, HAS_REQUIRED, LONE_TASKS, WHOLE, capable
 from gas.slurm.machine import Machine, Use, idle_of
 from gas.slurm.node_sets import Words, keep, put, unpacked
 from gas.slurm.rows import Records
 from gas.slurm.search import Room
 from gas.slurm.state import State
+from gas.slurm.taking import Choice, work_of
 from gas.slurm.versions import Rules
 
 __all__ = ["cpus_on", "fit_idle"]
@@ -39,10 +40,8 @@ def fit_idle(
             keep(room.nodes, sets[options[option]])
             unpacked(room.nodes, room.there)
             capable(room.there, rows.need[at], rows.gres[at], machine, idle, room.present)
-            fit[at] = choose_with(
-                room.present, rows.need[at], rows.gres[at], room.required, machine, idle, rules.first_node,
-                rules.weakest, room.work, room.trial,
-            )  # fmt: skip
+            choice = Choice(rows.need[at], rows.gres[at], room.required, machine, idle, room.work, room.trial)
+            fit[at] = choose_with(room.present, choice, rules.first_node, rules.weakest)
             if fit[at]:
                 break
         rows.need[at, LONE_TASKS] = lone
@@ -59,8 +58,8 @@ def cpus_on(state: State, record: int, there: NDArray[np.bool_]) -> NDArray[np.i
         for required in (False, True):
             own[HAS_REQUIRED] = required
             capable(there, own, gres, state.machine, use, given)
-            fits = choose(given, own, gres, there, state.machine, use, state.rules.first_node, state.rules.weakest,
-                          chosen)  # fmt: skip
+            choice = Choice(own, gres, there, state.machine, use, work_of(state.machine, 0), chosen)
+            fits = choose_with(given, choice, state.rules.first_node, state.rules.weakest)
             enough = own[WHOLE] or own[FILLED] or int(chosen.sum()) <= int(own[CPUS])
             if fits and enough and np.array_equal(chosen > 0, there):
                 return chosen

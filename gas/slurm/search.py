@@ -35,7 +35,7 @@ from gas.slurm.owners import exclude_kept, kept_until
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
 from gas.slurm.startable import reach_now, reach_until
 from gas.slurm.table import Table, overlaps, slot_at, span_of
-from gas.slurm.taking import Work, work_of
+from gas.slurm.taking import Choice, Work, work_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import NEVER, Running, add, will_run
 
@@ -191,6 +191,8 @@ def _seek(
     required, there, inside, present, most = room.required, room.there, room.inside, room.present, room.most
     nodes, some, planned, offered, trial = room.nodes, room.some, room.planned, room.offered, room.trial
     unpacked(sets[records.required[at]], required)
+    choice = Choice(need, gres, required, machine, use, room.work, trial)
+    on_idle = Choice(need, gres, required, machine, idle, room.work, trial)
     # no release rounds the tried start
     start = max(now, not_before)
     tested = False
@@ -302,14 +304,13 @@ def _seek(
                             cpus += share_of_it
                 if (able < need[LEAST] or cpus < need[CPUS]) and not (need[HAS_GRES] and len(machine.near) > 0):
                     continue  # in the other case, the test would fail, but change weights of nodes
-                if not fits_if_idle(inside, need, gres, required, machine, idle, idle, rules, room.work, trial):
+                if not fits_if_idle(inside, on_idle, idle, rules):
                     continue
                 if rules.future and start > now and not linear_select:
                     _let_end(start, need, gres, machine, use, running, rules.inclusive, room)
                 one_start = will_run(
-                    now, start, later, now_only, inside, present, room.ended[0], need, gres, required, preemptable,
-                    preempts, machine, use, running, rules, parameters.window_linear, parameters.grace, room.work,
-                    trial,
+                    now, start, later, now_only, inside, present, room.ended[0], choice, preemptable, preempts,
+                    running, rules, parameters.window_linear, parameters.grace,
                 )  # fmt: skip
                 if one_start != NEVER and (found == NEVER or one_start < found):
                     found = one_start
@@ -345,14 +346,12 @@ def _seek(
                     put(some, offered)
                     keep(some, sets[options[option]])
                     unpacked(some, inside)
-                    if fits_if_idle(inside, need, gres, required, machine, use, idle, rules, room.work, trial):
+                    if fits_if_idle(inside, choice, idle, rules):
                         if linear_select:
                             for node in range(size):
                                 room.work.capacity[node] = present[node] if inside[node] else 0
-                            choose_to_start(
-                                room.work.capacity, need, gres, required, machine, use, rules.first_node,
-                                rules.weakest, room.work, given,
-                            )  # fmt: skip
+                            starts = Choice(need, gres, required, machine, use, room.work, given)
+                            choose_to_start(room.work.capacity, starts, rules.first_node, rules.weakest)
                         return STARTED, now, tested
                 return PLANNED, now, tested
             if now_only:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from gas.compiled import lean_kernel
 from gas.slurm.cluster import Switch
 from gas.slurm.fitting import CPUS, HAS_REQUIRED, LEAST, TASK_CPUS, WANTED
-from gas.slurm.machine import BOUNDLESS, Machine, Tree, Use
+from gas.slurm.machine import BOUNDLESS, Tree
 from gas.slurm.taking import (
     CPUS_STILL,
     MOST_STILL,
     WANTED_STILL,
+    Choice,
     Work,
     begin,
     has_enough,
@@ -172,26 +173,16 @@ def _mark(leaf: int, work: Work, tree: Tree) -> None:
 
 
 @lean_kernel
-def _fill(
-    leaf: int,
-    bound: int,
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def _fill(leaf: int, bound: int, capacity: NDArray[np.int64], choice: Choice) -> bool:
     """Give a job nodes of a leaf, in order, until it has enough; return whether it has."""
-    tree, taken = machine.tree, 0
+    tree, work, given, taken = choice.machine.tree, choice.work, choice.given, 0
     for at in range(tree.first[leaf], tree.first[leaf + 1]):
         node = tree.members[at]
         if work.still[MOST_STILL] <= 0:
             break
         if capacity[node] <= 0 or given[node] > 0 or work.weight[node] > bound:
             continue
-        take(node, capacity, need, gres, machine, use, work, given)
+        take(node, capacity, choice)
         taken += 1
         if has_enough(work):
             return True
@@ -204,8 +195,9 @@ def _fill(
 
 
 @lean_kernel
-def _have(top: int, bound: int, count: int, machine: Machine, use: Use, work: Work, given: NDArray[np.int64]) -> bool:
+def _have(top: int, bound: int, count: int, choice: Choice) -> bool:
     """Return whether nodes below a switch, up to a weight, have the generic resources that a job still lacks."""
+    machine, use, work, given = choice.machine, choice.use, choice.work, choice.given
     for column in range(len(work.missing)):
         left = work.missing[column]
         for at in range(count if left > 0 else 0):
@@ -218,18 +210,10 @@ def _have(top: int, bound: int, count: int, machine: Machine, use: Use, work: Wo
 
 
 @lean_kernel
-def _bound(
-    top: int,
-    count: int,
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> int:
+def _bound(top: int, count: int, capacity: NDArray[np.int64], choice: Choice) -> int:
     """Return the lowest weight up to which nodes below the top suffice; -1 if they do not."""
-    tree, still = machine.tree, work.still
+    need, work, given = choice.need, choice.work, choice.given
+    tree, still = choice.machine.tree, work.still
     extra = max(need[WANTED] - need[LEAST], 0)
     bound, nodes, cpus, sufficient = -1, 0, 0, False
     while True:
@@ -248,37 +232,28 @@ def _bound(
             if _below(tree.leaf[node], top, tree):
                 nodes += 1
                 cpus += capacity[node]
-        enough = cpus >= still[CPUS_STILL] and _have(top, bound, count, machine, use, work, given)
+        enough = cpus >= still[CPUS_STILL] and _have(top, bound, count, choice)
         sufficient = sufficient or (enough and nodes >= still[WANTED_STILL] - extra)
         if (enough and nodes >= still[WANTED_STILL]) or (sufficient and not tree.by_cpus):
             return bound
 
 
 @lean_kernel
-def by_switches(
-    capacity: NDArray[np.int64],
-    count: int,
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def by_switches(capacity: NDArray[np.int64], count: int, choice: Choice) -> bool:
     """Choose from the leaves below one switch (_eval_nodes_topo).
 
     The first `count` of `work.places` are the nodes that can contribute.
     """
-    tree, switches = machine.tree, work.switches
-    if not begin(capacity, need, gres, required, machine, use, work, given):
+    need, work, given = choice.need, choice.work, choice.given
+    tree, switches = choice.machine.tree, work.switches
+    if not begin(capacity, choice):
         return False
     switches[:] = 0
     tasks = need[CPUS] // need[TASK_CPUS]
     for at in range(count):
         node = work.places[at]
         here = min(tasks, capacity[node] // need[TASK_CPUS])
-        work.weight[node] = weight_of(node, need, gres, machine, use, here, work)
+        work.weight[node] = weight_of(node, here, choice)
         _count_up(tree.leaf[node], capacity[node], work.weight[node], work, tree)
         if given[node] > 0:
             _mark(tree.leaf[node], work, tree)
@@ -293,7 +268,7 @@ def by_switches(
             return True
         if work.still[MOST_STILL] <= 0:
             return False
-    bound = _bound(top, count, capacity, need, machine, use, work, given)
+    bound = _bound(top, count, capacity, choice)
     if bound < 0:
         return False
     switches[:, NODES] = 0
@@ -306,7 +281,7 @@ def by_switches(
         if not _below(leaf, top, tree):
             continue
         if given[node] == 0 and work.weight[node] < bound and work.still[MOST_STILL] > 0:
-            take(node, capacity, need, gres, machine, use, work, given)
+            take(node, capacity, choice)
             _mark(leaf, work, tree)
             lower = True
         while leaf >= 0:
@@ -320,7 +295,7 @@ def by_switches(
         for leaf in range(len(tree.parent)):
             if not switches[leaf, NEEDED] or tree.level[leaf] > 0 or not _below(leaf, top, tree):
                 continue
-            if _fill(leaf, bound, capacity, need, gres, machine, use, work, given):
+            if _fill(leaf, bound, capacity, choice):
                 return True
     for one in range(len(tree.parent)):
         if switches[one, NEEDED]:
@@ -334,7 +309,7 @@ def by_switches(
             break
         for other in range(len(tree.parent)):
             switches[other, DISTANCE] = min(switches[other, DISTANCE] + tree.apart[leaf, other], BOUNDLESS)
-        if _fill(leaf, bound, capacity, need, gres, machine, use, work, given):
+        if _fill(leaf, bound, capacity, choice):
             return True
         switches[leaf, NODES] = 0
     return has_least(work)

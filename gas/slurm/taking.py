@@ -25,6 +25,7 @@ from gas.slurm.fitting import (
 from gas.slurm.machine import Machine, Use
 
 __all__ = [
+    "Choice",
     "Work",
     "begin",
     "has_enough",
@@ -69,6 +70,30 @@ class Work(NamedTuple):
     removed: NDArray[np.int64]
 
 
+class Choice(NamedTuple):
+    """What the nodes of a job are chosen from, and for what.
+
+    Attributes
+    ----------
+    need, gres, required
+        What the job needs, as in `gas.slurm.fitting`; and its required nodes.
+    machine, use
+        The machine, and what is allocated of it.
+    work
+        Working memory.
+    given
+        By node, the CPUs that the job gets: the result.
+    """
+
+    need: NDArray[np.int64]
+    gres: NDArray[np.int64]
+    required: NDArray[np.bool_]
+    machine: Machine
+    use: Use
+    work: Work
+    given: NDArray[np.int64]
+
+
 def work_of(machine: Machine, jobs: int) -> Work:
     """Return working memory for a machine with up to `jobs` running jobs."""
     size = len(machine.cpus)
@@ -81,13 +106,12 @@ def work_of(machine: Machine, jobs: int) -> Work:
 
 
 @lean_kernel
-def weight_of(
-    node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, work: Work
-) -> int:
+def weight_of(node: int, tasks: int, choice: Choice) -> int:
     """Return the weight of a node for a job; at equal weight, more free GPUs come first (sched_weight)."""
-    weight = (machine.weight[node] + work.behind[node]) * 256 + 255
+    need, machine = choice.need, choice.machine
+    weight = (machine.weight[node] + choice.work.behind[node]) * 256 + 255
     if need[HAS_GRES]:
-        weight -= gpus_on(node, gres, machine, use, tasks, need[WHOLE])
+        weight -= gpus_on(node, choice.gres, machine, choice.use, tasks, need[WHOLE])
     elif len(machine.near) > 0:
         weight -= machine.near[node]
     return int(weight)
@@ -105,16 +129,9 @@ def _gives(
 
 
 @lean_kernel
-def run_has(
-    first: int,
-    last: int,
-    capacity: NDArray[np.int64],
-    given: NDArray[np.int64],
-    machine: Machine,
-    use: Use,
-    missing: NDArray[np.int64],
-) -> bool:
+def run_has(first: int, last: int, capacity: NDArray[np.int64], choice: Choice) -> bool:
     """Return whether a run of nodes has the generic resources that a job still lacks (gres_sched_sufficient)."""
+    given, machine, use, missing = choice.given, choice.machine, choice.use, choice.work.missing
     for column in range(len(missing)):
         if missing[column] > 0:
             left = missing[column]
@@ -131,33 +148,15 @@ STILL = CPUS_STILL, LEAST_STILL, WANTED_STILL, MOST_STILL = range(4)
 
 
 @lean_kernel
-def take(
-    node: int,
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> None:
+def take(node: int, capacity: NDArray[np.int64], choice: Choice) -> None:
     """Give a node to a job; a core is left for each further node that it needs (eval_nodes_cpus_to_use)."""
-    take_counted(node, capacity[node], capacity, need, gres, machine, use, work, given)
+    take_counted(node, capacity[node], capacity, choice)
 
 
 @lean_kernel
-def take_counted(
-    node: int,
-    counted: int,
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> None:
+def take_counted(node: int, counted: int, capacity: NDArray[np.int64], choice: Choice) -> None:
     """Like `take`, with a node that counts as if it could give `counted` CPUs."""
+    need, gres, _, machine, use, work, given = choice
     still = work.still
     kept = max(still[LEAST_STILL] - 1, 0) * threads_on(node, need, machine)
     wanted = max(still[CPUS_STILL] - kept, max(need[TASK_CPUS], need[NODE_CPUS]))
@@ -182,20 +181,12 @@ def has_least(work: Work) -> bool:
 
 
 @lean_kernel
-def begin(
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    machine: Machine,
-    use: Use,
-    work: Work,
-    given: NDArray[np.int64],
-) -> bool:
+def begin(capacity: NDArray[np.int64], choice: Choice) -> bool:
     """Give a job its required nodes, and set what it still lacks; return whether all could be given."""
+    need, required, work, given = choice.need, choice.required, choice.work, choice.given
     given[:] = 0
     for column in range(len(work.missing)):
-        work.missing[column] = gres[OF_JOB, column]
+        work.missing[column] = choice.gres[OF_JOB, column]
     extra = 0 if lacking(work.missing) else max(need[WANTED] - need[LEAST], 0)
     still = work.still
     still[CPUS_STILL], still[LEAST_STILL], still[MOST_STILL] = need[CPUS], need[LEAST], need[MOST]
@@ -205,7 +196,7 @@ def begin(
             if required[node]:
                 if capacity[node] <= 0 or still[MOST_STILL] <= 0:
                     return False
-                take(node, capacity, need, gres, machine, use, work, given)
+                take(node, capacity, choice)
     return True
 
 

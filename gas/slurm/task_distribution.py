@@ -20,26 +20,21 @@ from gas.slurm.fitting import (
     WHOLE,
     threads_on,
 )  # fmt: skip
-from gas.slurm.machine import Machine, Use
+from gas.slurm.machine import Machine
+from gas.slurm.taking import Choice
 
 __all__ = ["distribute_tasks"]
 
 
 @lean_kernel
-def distribute_tasks(
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    machine: Machine,
-    use: Use,
-    given: NDArray[np.int64],
-) -> bool:
+def distribute_tasks(capacity: NDArray[np.int64], choice: Choice) -> bool:
     """Distribute the tasks of a job over its chosen nodes; return whether it can start with the result.
 
     Tasks go to the nodes in turn, as long as each has CPUs: the nodes chosen for a range of node counts, or for GPUs,
     may have more CPUs than the tasks need (seen on 26.05: -n 11 -N 2-5 gets 3, 4, 3 and 1 CPUs if 3, 4, 4 and 3 are
     free; on three nodes with 8 CPUs and 4 GPUs, -n 10 --gpus=10 gets 7, 2 and 1 on 22.05, and 4, 4 and 2 from 24.11).
     """
+    need, machine, given = choice.need, choice.machine, choice.given
     if need[WHOLE] or need[NODE_CPUS] > 0:
         return _as_it_can(need, machine, given)
     nodes, total, tasks = 0, 0, 0
@@ -51,7 +46,7 @@ def distribute_tasks(
         return False
     if need[PER_NODE] > 0:
         _per_node(need, given, nodes)
-    elif not (need[BY_GPUS] and _by_gpus(capacity, need, gres, machine, use, given)) and total > need[CPUS]:
+    elif not (need[BY_GPUS] and _by_gpus(capacity, choice)) and total > need[CPUS]:
         _in_turn(need, given)
     return _as_it_can(need, machine, given)
 
@@ -81,15 +76,10 @@ def _per_node(need: NDArray[np.int64], given: NDArray[np.int64], nodes: int) -> 
 
 
 @lean_kernel
-def _by_gpus(
-    capacity: NDArray[np.int64],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    machine: Machine,
-    use: Use,
-    given: NDArray[np.int64],
-) -> bool:
+def _by_gpus(capacity: NDArray[np.int64], choice: Choice) -> bool:
     """Give each node as many tasks as the job has GPUs there; return False, without changes, if some do not fit."""
+    need, gres, given = choice.need, choice.gres, choice.given
+    machine, use = choice.machine, choice.use
     column, most = -1, 0
     for one in range(gres.shape[1]):
         if column < 0 and gres[OF_JOB, one] > 0:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from gas.compiled import lean_kernel
 from gas.slurm.choosing import choose_with, may_suffice
 from gas.slurm.fitting import CPUS, LEAST, LINEAR, ORDER, cpus_on, leave_weights
-from gas.slurm.machine import Machine, Use
-from gas.slurm.taking import Work
+from gas.slurm.machine import Use
+from gas.slurm.taking import Choice
 from gas.slurm.versions import Rules
 
 __all__ = ["FIRST_WINDOW", "NEVER", "Running", "add", "touches", "will_run"]
@@ -89,23 +89,15 @@ def touches(offered: NDArray[np.bool_], running: Running, job: int) -> bool:
 
 
 @lean_kernel
-def _take_away(
-    job: int,
-    offered: NDArray[np.bool_],
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    machine: Machine,
-    use: Use,
-    running: Running,
-    work: Work,
-) -> tuple[int, int]:
+def _take_away(job: int, offered: NDArray[np.bool_], choice: Choice, running: Running) -> tuple[int, int]:
     """Remove a running job, update what its nodes can give, and return the increase in nodes and CPUs."""
+    use, work = choice.use, choice.work
     add(use, running, job, -1)
     nodes, cpus = 0, 0
     for share in range(running.first[job], running.first[job] + running.shares[job]):
         node = running.node[share]
         if offered[node]:
-            before, now = work.capacity[node], cpus_on(node, need, gres, machine, use)
+            before, now = work.capacity[node], cpus_on(node, choice.need, choice.gres, choice.machine, use)
             work.capacity[node] = now
             cpus += now - before
             if now > 0 and before == 0:
@@ -124,21 +116,15 @@ def will_run(
     offered: NDArray[np.bool_],
     present: NDArray[np.int64],
     ended: int,
-    need: NDArray[np.int64],
-    gres: NDArray[np.int64],
-    required: NDArray[np.bool_],
+    choice: Choice,
     preemptable: NDArray[np.bool_],
     preempts: bool,
-    machine: Machine,
-    use: Use,
     running: Running,
     rules: Rules,
     linear: int,
     grace: int,
-    work: Work,
-    given: NDArray[np.int64],
 ) -> int:
-    """Return the epoch second from which a job fits, or `NEVER`, and write its CPUs by node into `given`.
+    """Return the epoch second from which a job fits, or `NEVER`, and write its CPUs by node into `choice.given`.
 
     Allocations change during the test, and are restored at its end.
 
@@ -157,6 +143,7 @@ def will_run(
         bf_window_linear; and the seconds after which a job past its end is assumed to be gone (KillWait plus
         OverTimeLimit).
     """
+    need, gres, _, machine, use, work, given = choice
     capacity = work.capacity
     nodes, cpus = 0, 0
     for node in range(len(offered)):
@@ -172,7 +159,7 @@ def will_run(
         and nodes >= need[LEAST]
         and cpus >= need[CPUS]
         and may_suffice(capacity, need, work)
-        and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
+        and choose_with(capacity, choice, rules.first_node, rules.weakest)
     ):
         leave_weights(capacity, need, gres, machine, use)
         return now
@@ -187,7 +174,7 @@ def will_run(
         for at in range(ended, total):
             job = running.order[at]
             if preemptable[running.kind[job]] and touches(offered, running, job):
-                more_nodes, more_cpus = _take_away(job, offered, need, gres, machine, use, running, work)
+                more_nodes, more_cpus = _take_away(job, offered, choice, running)
                 nodes, cpus = nodes + more_nodes, cpus + more_cpus
                 work.gone[job] = True
                 removed[count] = job
@@ -198,7 +185,7 @@ def will_run(
             and nodes >= need[LEAST]
             and cpus >= need[CPUS]
             and may_suffice(capacity, need, work)
-            and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
+            and choose_with(capacity, choice, rules.first_node, rules.weakest)
         ):
             found = now
     window, base, at, together = FIRST_WINDOW, -1, ended, 0
@@ -217,7 +204,7 @@ def will_run(
             if base < 0:
                 base = running.end[job] + window - running.end[job] % window
             last = job
-            more_nodes, more_cpus = _take_away(job, offered, need, gres, machine, use, running, work)
+            more_nodes, more_cpus = _take_away(job, offered, choice, running)
             nodes, cpus = nodes + more_nodes, cpus + more_cpus
             work.gone[job] = True
             removed[count] = job
@@ -241,7 +228,7 @@ def will_run(
             nodes >= need[LEAST]
             and cpus >= need[CPUS]
             and may_suffice(capacity, need, work)
-            and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
+            and choose_with(capacity, choice, rules.first_node, rules.weakest)
         ):
             found = running.end[last]
             if rules.relevant_end and not linear_select:

@@ -20,11 +20,13 @@ from made_clusters import (
     with_nodes,
 )
 
-from gas.slurm import fitting, task_distribution
+from gas.slurm import fitting
 from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Gres
 from gas.slurm.forward import Forward, run_forward
 from gas.slurm.settings import Settings
+from gas.slurm.taking import Choice, work_of
+from gas.slurm.task_distribution import distribute_tasks
 
 
 def test_of_runs_of_neighbours_the_tightest_is_taken():
@@ -242,14 +244,15 @@ def test_a_range_of_nodes_gives_no_more_cpus_than_tasks_need(version):
         (2, 5, 1, [8, 0, 4, 0], [6, 0, 4, 0]), (1, 8, 1, [4, 4, 0, 0], [4, 4, 0, 0]),
     ],
 )  # fmt: skip
-def test_tasks_are_dealt_in_turn_where_nodes_were_given_more_than_they_need(cpus, tasks, nodes, given, found):
+def test_tasks_are_distributed_in_turn_where_nodes_were_given_more_than_they_need(cpus, tasks, nodes, given, found):
     """Seen: the first on 26.05, the second and the third on 22.05 with --gpus; each node has one in any case."""
     need = np.zeros(len(fitting.COLUMNS), np.int64)
     need[fitting.CPUS], need[fitting.TASK_CPUS], need[fitting.LEAST] = cpus * tasks, cpus, nodes
     made = np.array(given, np.int64)
-    machine = Beginning.of(cluster(nodes=4, cpus=8)).state
-    gres = np.zeros((3, 1), np.int64)
-    assert task_distribution.distribute_tasks(made.copy(), need, gres, machine.machine, machine.use, made)
+    state = Beginning.of(cluster(nodes=4, cpus=8)).state
+    required, gres = np.zeros(4, np.bool_), np.zeros((3, 1), np.int64)
+    choice = Choice(need, gres, required, state.machine, state.use, work_of(state.machine, 0), made)
+    assert distribute_tasks(made.copy(), choice)
     assert made.tolist() == found
 
 

@@ -13,6 +13,7 @@ from gas.slurm.taking import (
     LEAST_STILL,
     MOST_STILL,
     WANTED_STILL,
+    Choice,
     begin,
     has_enough,
     has_least,
@@ -21,23 +22,21 @@ from gas.slurm.taking import (
 )
 
 
-class Choice:
+class Chosen:
     """The choice of nodes for one job on an idle cluster."""
 
     def __init__(self, made, **fields):
         state = Beginning.of(replace(made, jobs=(job(1, **fields),))).state
-        rows, self.machine, self.use = state.rows, state.machine, state.use
-        at = len(rows.need) - 1
-        self.need, self.gres, self.required = rows.need[at], rows.gres[at], state.sets[rows.required[at]]
-        self.work = work_of(self.machine, 0)
-        self.capacity = self.machine.cpus.copy()
+        rows, at, required = state.rows, len(state.rows.need) - 1, state.sets[state.rows.required[-1]]
+        self.work, self.capacity = work_of(state.machine, 0), state.machine.cpus.copy()
         self.given = np.zeros(len(self.capacity), np.int64)
+        self.choice = Choice(rows.need[at], rows.gres[at], required, state.machine, state.use, self.work, self.given)
 
     def begin(self):
-        return begin(self.capacity, self.need, self.gres, self.required, self.machine, self.use, self.work, self.given)
+        return begin(self.capacity, self.choice)
 
     def take(self, node):
-        take(node, self.capacity, self.need, self.gres, self.machine, self.use, self.work, self.given)
+        take(node, self.capacity, self.choice)
         return self.given.tolist()
 
     def still(self):
@@ -45,7 +44,7 @@ class Choice:
 
 
 def test_a_cpu_is_kept_for_each_further_node_that_a_job_must_have():
-    choice = Choice(cluster(nodes=4), cpus=5, least_nodes=3, most_nodes=3)
+    choice = Chosen(cluster(nodes=4), cpus=5, least_nodes=3, most_nodes=3)
     assert choice.begin()
     assert choice.still() == [5, 3, 3, 3]
     assert choice.take(0) == [3, 0, 0, 0]
@@ -57,7 +56,7 @@ def test_a_cpu_is_kept_for_each_further_node_that_a_job_must_have():
 
 
 def test_a_job_has_what_it_must_have_before_it_has_what_it_wants():
-    choice = Choice(cluster(nodes=4), cpus=4, least_nodes=1, most_nodes=2)
+    choice = Chosen(cluster(nodes=4), cpus=4, least_nodes=1, most_nodes=2)
     assert choice.begin()
     choice.take(0)
     assert (has_enough(choice.work), has_least(choice.work)) == (False, True)
@@ -65,7 +64,7 @@ def test_a_job_has_what_it_must_have_before_it_has_what_it_wants():
 
 @pytest.mark.parametrize(("most", "works"), [(2, True), (1, False)])
 def test_required_nodes_are_given_first_if_they_can_all_be(most, works):
-    choice = Choice(cluster(nodes=4), cpus=6, least_nodes=1, most_nodes=most, required_nodes=("n1", "n3"))
+    choice = Chosen(cluster(nodes=4), cpus=6, least_nodes=1, most_nodes=most, required_nodes=("n1", "n3"))
     assert choice.begin() is works
     if works:
         assert choice.given.tolist() == [0, 4, 0, 2]
@@ -74,7 +73,7 @@ def test_required_nodes_are_given_first_if_they_can_all_be(most, works):
 
 
 def test_gpus_in_all_are_missed_until_the_nodes_have_them():
-    choice = Choice(machine_with_gpus(), cpus=2, tasks_asked=2, gres_per_job=(Gres("gpu", A100.type, 6),))
+    choice = Chosen(machine_with_gpus(), cpus=2, tasks_asked=2, gres_per_job=(Gres("gpu", A100.type, 6),))
     assert choice.begin()
     choice.take(0)
     assert not has_least(choice.work)
