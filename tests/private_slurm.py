@@ -534,7 +534,7 @@ class PrivateSlurm:
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             reason = self._shown_plan(job).reason
-            if reason.startswith(("Assoc", "QOS")):
+            if reason.startswith(("Assoc", "QOS", "Max")):
                 return reason
             time.sleep(0.1)
         return ""

@@ -147,6 +147,13 @@ def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, fl
     """Handle the events that are due now, in the order of `gas.slurm.forward`."""
     numbers = flow.numbers
     now, ended = numbers[NOW], False
+    age(line, pace, flow)
+    if now >= numbers[FULL]:
+        numbers[FULL], numbers[ASKED], numbers[LAST] = now + pace.every, 0, now
+        _main(0, seconds, line, pace, flow, site)
+    elif numbers[ASKED] and now >= numbers[LAST] + pace.delay:
+        numbers[ASKED], numbers[LAST] = 0, now
+        _main(pace.depth, seconds, line, pace, flow, site)
     while numbers[ENDING] > 0 and flow.ends[TIME, 0] <= now:
         leave(pop(flow.ends, numbers[ENDING]), flow, site)
         numbers[ENDING] -= 1
@@ -154,7 +161,6 @@ def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, fl
     if 0 <= leaves <= now and site.leaving.any():
         site.leaving[:] = False
         ended = True
-    age(line, pace, flow)
     if ended:
         numbers[CHANGED] = 1
         if pace.at_ends:
@@ -171,12 +177,6 @@ def _instant(seconds: NDArray[np.int64], leaves: int, line: Line, pace: Pace, fl
             insert(record, numbers[WAITING], line, flow)
             numbers[WAITING] += 1
         numbers[ASKED] = 1
-    if now >= numbers[FULL]:
-        numbers[FULL], numbers[ASKED], numbers[LAST] = now + pace.every, 0, now
-        _main(0, seconds, line, pace, flow, site)
-    elif numbers[ASKED] and now >= numbers[LAST] + pace.delay:
-        numbers[ASKED], numbers[LAST] = 0, now
-        _main(pace.depth, seconds, line, pace, flow, site)
     if numbers[CHANGED] and now >= numbers[BACKFILL] and pace.interval > 0:
         numbers[BACKFILL] = now + pace.interval
         planned = _backfill(seconds, line, pace, flow, site)

@@ -7,9 +7,13 @@ The backfill scheduler runs bf_interval after its last cycle if something has ch
 change (backfill.c, backfill_agent and _more_work; on 22.05, 24.11 and 26.05, the next cycle followed so after 965 of
 968 cycles with plans, and after 204 of 271 without).
 
-Instants are whole seconds; events of the same second are handled in the order ends, known starts, submissions, main
-scheduler, backfill scheduler. A job that exceeds its time limit has failed, whatever its exit code (job_mgr.c,
-job_complete; seen on 22.05, 24.11 and 26.05); all others have succeeded.
+Instants are whole seconds; events of the same second are handled in the order main scheduler, ends, submissions,
+backfill scheduler. On 24.11 and 26.05, passes begin at whole seconds (1,480 of 1,540 within the first 0.05 s), so they
+notice an end in the next second at the earliest. On 22.05 they begin anywhere in a second; the same order is closest
+there, because many jobs end just after the instant at which a pass started them. Cycles begin anywhere.
+
+A job that exceeds its time limit has failed, whatever its exit code (job_mgr.c, job_complete; seen on 22.05, 24.11 and
+26.05); all others have succeeded.
 """
 
 from __future__ import annotations
@@ -155,32 +159,36 @@ class Forward:
             clock.now = max(following, clock.now + int(self.coarse * (clock.now - self.cluster.now)))
             if event is not None and event <= clock.now:
                 self.last_event = clock.now
-        return Run(
-            tuple(self.starts), tuple(self.waiting.left()), self.cycles, self.passes, tuple(self.waiting.remarks)
-        )
+        left, remarks = tuple(self.waiting.left()), tuple(self.waiting.remarks)
+        return Run(tuple(self.starts), left, self.cycles, self.passes, remarks)
 
     def _instant(self) -> None:
         clock, now = self.clock, self.clock.now
-        ended, released = self._end(), self._release()
         self.waiting.age(now)
-        begun = self._start_known()
-        if begun or ended or released:
-            clock.changed = True
-        if released and not clock.at_ends:
-            clock.asked = True
-        if "main" in begun:
-            clock.asked, clock.last = False, now
-        if (released and clock.at_ends) or "main" in begun:
-            self._main(clock.depth)
-        if list(self.waiting.arriving(now)):
-            clock.changed = clock.asked = True
+        if any(one.start <= now for one in self.known.values()):
+            self._let_end()  # a known start may need the nodes of a job that ended just before
+            if "main" in self._start_known():
+                clock.asked, clock.last = False, now
+                self._main(clock.depth)
         depth = clock.pass_due()
         if depth is not None:
             self._main(depth)
+        self._let_end()
+        if list(self.waiting.arriving(now)):
+            clock.changed = clock.asked = True
         if clock.cycle_due():
             planned = self._backfill()
             # both a noted plan and the launch of a started job count as changes
             clock.changed = planned or (bool(self.starts) and self.starts[-1].start == now)
+
+    def _let_end(self) -> None:
+        """Remove the jobs that end now, and run the pass that the end of an epilog triggers."""
+        clock = self.clock
+        ended, released = self._end(), self._release()
+        clock.changed |= ended or released
+        clock.asked |= released and not clock.at_ends
+        if released and clock.at_ends:
+            self._main(clock.depth)
 
     def _stands_still(self, event: int | None) -> bool:
         """Return whether no event will come, and both schedulers have run in vain since the last one."""
@@ -193,8 +201,7 @@ class Forward:
         due = [one for one in (self.ends[0][0] if self.ends else None, self.waiting.next_event(now)) if one is not None]
         due += [at for at, _ in self.left]
         due += [one.start for key, one in self.known.items() if one.start > now and self.waiting.waits(*key)]
-        for one in self.cluster.reservations:
-            due += [instant for instant in (one.start, one.end) if instant > now]
+        due += [at for one in self.cluster.reservations for at in (one.start, one.end) if at > now]
         return min(due, default=None)
 
     def _following(self, event: int | None) -> int | None:
@@ -209,7 +216,7 @@ class Forward:
 
     def _end(self) -> bool:
         """Remove the jobs that end now."""
-        ended = False
+        before = len(self.ends)
         while self.ends and self.ends[0][0] <= self.clock.now:
             end, job, task = heappop(self.ends)
             key = (job, None if task == FIRST_TASK else task)
@@ -222,8 +229,7 @@ class Forward:
             gone_job = self.jobs.pop(key, None)
             limit = None if gone_job is None else gone_job.end
             self.waiting.ended(key, end, well=limit is None or end <= limit + self.overtime)
-            ended = True
-        return ended
+        return len(self.ends) < before
 
     def _release(self) -> bool:
         """Free the nodes whose epilogs have ended; return whether there were any."""
@@ -257,11 +263,8 @@ class Forward:
         """Return the licences set aside for jobs with known starts before the next cycle."""
         state, soon = self.state, np.zeros_like(self.state.licences)
         for key, one in self.known.items():
-            record = (
-                self.waiting.record_of(key, one.partition)
-                if one.start <= self.clock.now + self.clock.interval
-                else None
-            )
+            late = one.start > self.clock.now + self.clock.interval
+            record = None if late else self.waiting.record_of(key, one.partition)
             if record is not None:
                 soon += state.rows.licences[record]
         return np.minimum(soon, state.licences)
@@ -389,8 +392,7 @@ class Forward:
             self.holders.append(Holder(0, None, -1, "", now, now, licences))
         for at in range(first + len(records) - 1, first - 1, -1):
             self.holders.leave(at)
-        for record in records:
-            licences[:] += self.state.rows.licences[record]
+        licences[:] += self.state.rows.licences[list(records)].sum(axis=0)
 
     # -- starts
 
@@ -444,4 +446,5 @@ class Forward:
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
                 begun.add(found.by)
+                self.clock.changed = True
         return begun

@@ -59,12 +59,12 @@ def test_small_queues(kinds, version):
 
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_who_waits_for_the_last_to_end_starts_soon_after_it(version):
-    """It ends long after the last start and, without an epilog, a second after another pass: the next comes later."""
+    """It ends long after the last start and, without an epilog, in the second of a pass: the next comes later."""
     settings = Settings({"Epilog": ""})
     made = cluster(running(9, "n0", end=900), running(8, "n1", end=900), job(1, 8), version=version, settings=settings)
     found, exact = both(made, {9: 860, 8: 861, 1: 5})
     assert found == exact
-    assert exact == {1: NOW + 803}
+    assert exact == {1: NOW + 804}
 
 
 def test_who_waits_for_the_end_of_a_reservation_starts_soon_after_it():

@@ -83,12 +83,20 @@ def test_a_long_one_does_not_delay_those_before_it():
 def test_a_submitted_job_starts_in_the_next_pass_which_is_a_while_after_the_last_one():
     """Of batch jobs none starts at its submission, seen on 22.05, 24.11 and 26.05."""
     made = cluster(running(9, "n0", end=600))
-    assert ran(made, {9: 660, 1: 30}, [(45, job(1, 4, priority=5))])[0] == (1, 45, 75, "main")
+    assert ran(made, {9: 660, 1: 30}, [(45, job(1, 4, priority=5))])[0] == (1, 45, 75, "backfill")
     quiet = replace(made, scheduling=Scheduling(parameters={"bf_interval": "-1"}))
     two = [(45, job(1, 2, priority=5)), (46, job(2, 2, priority=4))]
-    assert ran(quiet, {9: 660, 1: 30, 2: 30}, two)[:2] == [(1, 45, 75, "main"), (2, 48, 78, "main")]
+    assert ran(quiet, {9: 660, 1: 30, 2: 30}, two)[:2] == [(1, 46, 76, "main"), (2, 49, 79, "main")]
     arrivals = [(45, job(1, 8, priority=5)), (45, job(2, 4, minutes=5, priority=4))]
     assert ran(made, {9: 660, 1: 30, 2: 30}, arrivals)[0] == (2, 45, 75, "backfill")
+
+
+def test_a_pass_comes_before_the_ends_of_its_second_and_a_cycle_after_them():
+    """Passes begin at whole seconds (24.11, 26.05), and cycles anywhere in a second."""
+    made = replace(cluster(running(9, "n0", end=600), job(1, 8)), settings=Settings({"Epilog": ""}))
+    assert ran(made, {9: 660 + 3, 1: 30}) == [(1, 604, 634, "main")]
+    assert ran(made, {9: 660 + 3, 1: 30}, first_pass=NOW + 603)[0][1] == 606
+    assert ran(made, {9: 660 + 3, 1: 30}, first_pass=NOW + 603, first_cycle=NOW + 603) == [(1, 603, 633, "backfill")]
 
 
 def test_tasks_of_an_array_start_one_by_one_within_their_limit():
@@ -153,10 +161,10 @@ def test_known_starts_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("epilog", "starts"), [({"Epilog": "/sbin/clean"}, [30, 31]), ({"Epilog": "(null)"}, [30, 33]), ({}, [30, 31])]
+    ("epilog", "starts"), [({"Epilog": "/sbin/clean"}, [30, 31]), ({"Epilog": "(null)"}, [31, 34]), ({}, [30, 31])]
 )
 def test_without_an_epilog_the_main_scheduler_waits_a_while_after_its_last_pass(epilog, starts):
-    """Seen on 22.05, 24.11 and 26.05: without one, passes are three seconds apart, whatever ends."""
+    """Seen on 22.05, 24.11 and 26.05: without one, passes are three seconds apart, and notice what ended before."""
     made = cluster(running(8, "n0", end=30), running(9, "n1", end=31), job(1, 4), job(2, 4))
     quiet = Scheduling(parameters={"bf_interval": "-1"})
     made = replace(made, scheduling=quiet, settings=Settings(values=epilog))

@@ -169,6 +169,8 @@ def fill(slurm: PrivateSlurm, site: Site, aspects: list[Aspect], chance: random.
         past += [tried] if isinstance(tried, int) else []
         if number == 5:
             slurm.settle(past[-1])  # the first ones start before there is a queue
+    for aspect in aspects:
+        aspect.after(slurm, chance, past)
     if any(isinstance(one, FairShares) for one in aspects):
         time.sleep(FairShares.wait)
     slurm.settle(past[-1])
@@ -253,6 +255,8 @@ def measured_one(here: Situation, probe: Asked, kind: str, release: str, seed: s
     else:
         try:
             plan = here.slurm.plan_of(id)
+            if plan.reason == "BeginTime":  # what it shows is not a plan, but when it asks to begin
+                plan = replace(plan, start=None)
             if here.slurm.accounting and plan.state == "PENDING":
                 limit = here.slurm.limit_of(id)
             after = here.transports["commands"].cluster("private")

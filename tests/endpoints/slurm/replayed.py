@@ -129,7 +129,7 @@ def _past(found: Recorded) -> Iterator[tuple[Line, int]]:
             )))  # fmt: skip
         arrivals.sort(key=lambda one: (one[0], one[1].id))
         by_id = {job.id: job for _, job in arrivals}
-        ran = run_forward(empty, seconds, arrivals, epilog=1)
+        ran = run_forward(empty, seconds, arrivals)
         for one in sorted(ran.starts, key=lambda one: (by_id[one.job].submitted or 0, one.job, one.task or 0)):
             job = by_id[one.job]
             limit, key = job.time_limit or 60, str(one.job) if one.task is None else f"{one.job}_{one.task}"

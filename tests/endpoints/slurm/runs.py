@@ -58,11 +58,8 @@ from gas.slurm.starts import Known, Run, Start
 from gas.slurm.together import Together
 
 UNKNOWN = ("", "not known", "Slurm does not start it")
-SECONDS = ((1, 0), (0, 0), (2, 0), (1, 2), (1, 4), (2, 2))
+SECONDS = ((0, 0), (1, 0), (2, 0), (0, 2), (0, 4), (1, 2))
 """Seconds of epilogs, and the delay of the first cycle, in runs that show the effect of such seconds."""
-
-EPILOG = 1
-"""Seconds until the next job starts on the nodes of an ended one, on a few cores that emulate dozens of nodes."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ def seconds_of(found: Recorded, late: int | None = None) -> dict[int, int | list
 
 
 def engine(
-    found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None,
+    found: Recorded, known: dict[Key, Known], epilog: int = 0, later: int = 0, until: int | None = None,
     late: int | None = None,
 ) -> Run:  # fmt: skip
     """Run the engine from the snapshot, with both schedulers beginning in the same seconds as Slurm's.
@@ -187,9 +184,9 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
         for other, start in found.starts.items()
         if other != key and other not in known and first - CYCLE <= start <= first + CYCLE and start < theirs
     }
-    ways: list[tuple[int, int, int | None]] = [(EPILOG, 0, first), (EPILOG, 0, first - 1)]
+    ways: list[tuple[int, int, int | None]] = [(0, 0, first), (0, 0, first - 1)]
     ways += [
-        (epilog, later, None) for epilog, later in ((0, 0), (2, 0), (3, 0), (1, 2), (1, 4), (1, 6), (0, 4), (2, 4))
+        (epilog, later, None) for epilog, later in ((1, 0), (2, 0), (3, 0), (0, 2), (0, 4), (0, 6), (1, 4), (2, 4))
     ]
     for epilog, later, late in ways:
         run = engine(found, dict(known), epilog, later, until, late)
@@ -199,7 +196,7 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
         run = engine(others, dict(known), until=until)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
             return cause
-    for epilog in (1, 0, 2, 3):
+    for epilog in range(4):
         run = engine(found, known | beside, epilog, until=until)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
             return "the order of events within one cycle"

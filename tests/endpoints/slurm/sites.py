@@ -105,6 +105,9 @@ class Aspect:
     def prepare(self, slurm: PrivateSlurm, chance: random.Random) -> None:
         """Do what is done when the daemons run, before jobs are submitted."""
 
+    def after(self, slurm: PrivateSlurm, chance: random.Random, past: list[int]) -> None:
+        """Do what is done when the jobs of the queue, with these numbers, are submitted."""
+
     def job(self, job: Asked, chance: random.Random, past: list[int]) -> None:
         """Change a job of the queue; `past` are the numbers of those before it."""
 
@@ -1208,6 +1211,273 @@ class Crowd(Shapes):
         site.scheduling["bf_window"] = "20160"
 
 
+class GpuCentre(Gpus):
+    """GPUs with limits by QOS and partition QOS, access by account and QOS, nodes by weight, some of them down."""
+
+    OF_QOS = (
+        "MaxTRESPerUser=gres/gpu=4", "MaxTRESPerUser=gres/gpu=6,cpu=24", "GrpTRES=gres/gpu=8", "MaxWall=90",
+        "MaxTRES=gres/gpu=3", "MaxTRESPerUser=gres/gpu=5 MaxWall=240", "MaxTRESPerAccount=gres/gpu=8",
+    )  # fmt: skip
+    OF_PARTITION = ("MaxTRESPerUser=gres/gpu=6", "GrpTRES=gres/gpu=10", "MaxTRESPerUser=node=3", "MaxJobsPerUser=3")
+
+    def configure(self, site, chance):
+        self.machine = ((("a100", 4),), (("a100", 4),), (("h100", 2),))
+        self.memory = True
+        for at, gpus in enumerate(self.machine):
+            more = f"Weight={chance.choice((1, 5, 10))}"
+            features = (gpus[0][0], *(("nvlink",) if at == 1 else ()))
+            site.groups[at] = replace(site.groups[at], cpus=8, gpus=gpus, memory=8000, more=more, features=features)
+        site.lines |= {"SelectTypeParameters": chance.choice(("CR_Core_Memory", "CR_CPU_Memory")),
+                       "AccountingStorageTRES": "gres/gpu,gres/gpu:a100"}  # fmt: skip
+        site.main |= {"DefMemPerGPU": "900"}
+        site.accounting = True
+        site.enforced |= {"limits", "qos", "safe"}
+        site.qos |= {"short": "", "long": "", "part": ""}
+        self.limits = {"short": chance.choice(self.OF_QOS), "long": chance.choice(self.OF_QOS),
+                       "part": chance.choice(self.OF_PARTITION)}  # fmt: skip
+        site.partitions |= {
+            "gpu": "Nodes=n[01-08] MaxTime=1440 MaxNodes=4 QOS=part DefMemPerCPU=300 "
+                   + chance.choice(("", "DenyAccounts=other")),
+            "large": "Nodes=n[05-12] MaxTime=1440 DefMemPerCPU=300 "
+                     + chance.choice(("AllowQos=long", "DenyAccounts=dept", "AllowAccounts=lab")),
+        }  # fmt: skip
+
+    def prepare(self, slurm, chance):
+        for name, limit in self.limits.items():  # GPUs can be limited as soon as slurmctld has named them
+            slurm.run("sacctmgr", "-i", "modify", "qos", name, "set", *limit.split())
+        slurm.run("scontrol", "update", f"NodeName=n{chance.randint(1, 12):02}", "State=DRAIN", "Reason=ECC errors")
+        slurm.run("scontrol", "update", f"NodeName=n{chance.randint(1, 12):02}", "State=DOWN", "Reason=Not responding")
+
+    def job(self, job, chance, past):
+        super().job(job, chance, past)
+        self._place(job, chance)
+        if len(past) in (0, 2, 6):
+            job.user = ASKER
+
+    def probe(self, job, chance):
+        super().probe(job, chance)
+        self._place(job, chance)
+
+    def _place(self, job, chance):
+        job.options |= {"partition": chance.choice(("main", "gpu", "gpu", "large")),
+                        "qos": chance.choice(("normal", "short", "long"))}  # fmt: skip
+        if "ntasks" in job.options:
+            job.options["ntasks"] = str(min(job.size, 16))
+        if chance.random() < 0.15:
+            job.options["constraint"] = chance.choice(("a100", "nvlink", "a100|h100"))
+
+
+class SharedCentre(Aspect):
+    """A centre whose jobs share cores, with suspended jobs, jobs beyond their limits, drained and reserved nodes."""
+
+    def configure(self, site, chance):
+        self.force = chance.choice(("FORCE:2", "FORCE:1", "YES:2"))
+        site.partitions["shared"] = f"Nodes=n[01-06] MaxTime=1440 OverSubscribe={self.force}"
+        site.lines |= chance.choice(({}, {"OverTimeLimit": "30"}))
+        site.groups = [Nodes(6, 4), Nodes(6, 8, more="Weight=4")]
+        site.lines["SelectTypeParameters"] = chance.choice(("CR_Core", "CR_CPU", "CR_Core_Memory"))
+        if "Memory" in site.lines["SelectTypeParameters"]:
+            site.lines["DefMemPerCPU"] = "100"
+
+    def prepare(self, slurm, chance):
+        slurm.run("scontrol", "update", f"NodeName=n{chance.randint(7, 12):02}", "State=DRAIN", "Reason=disk")
+        slurm.run(
+            "scontrol", "create", "reservation", "ReservationName=course", "Users=root", "Nodes=n[09-10]",
+            f"StartTime=now+{chance.randrange(20, 90)}minutes", f"Duration={chance.randrange(30, 150)}",
+        )  # fmt: skip
+
+    def after(self, slurm, chance, past):
+        running = [int(id) for id in slurm.run("squeue", "-h", "-t", "running", "-o", "%A").split()]
+        for id in chance.sample(running, min(len(running), chance.choice((0, 1, 2)))):
+            slurm.run("scontrol", "suspend", str(id))
+
+    def job(self, job, chance, past):
+        self._place(job, chance)
+
+    def probe(self, job, chance):
+        self._place(job, chance)
+
+    def _place(self, job, chance):
+        job.options["partition"] = chance.choice(("main", "main", "shared"))
+        if job.options["partition"] == "shared":
+            job.options["ntasks"] = str(min(job.size, 20))
+        if chance.random() < 0.3:
+            job.options |= chance.choice(({"oversubscribe": None}, {"exclusive": None}))
+
+
+class DepthCentre(Priorities):
+    """Only some jobs get plans: by user, partition, account, priority and their number in a partition."""
+
+    WAYS: ClassVar[tuple[dict[str, str | None], ...]] = (
+        {"bf_max_job_user": "3", "bf_job_part_count_reserve": "4"}, {"bf_max_job_assoc": "2", "bf_max_job_part": "8"},
+        {"bf_max_job_user_part": "2", "bf_max_job_test": "15"}, {"bf_job_part_count_reserve": "2"},
+        {"bf_min_prio_reserve": "1500"}, {"bf_max_job_part": "5", "bf_min_age_reserve": "30"}, {},
+    )  # fmt: skip
+
+    def configure(self, site, chance):
+        super().configure(site, chance)
+        self.wait = 0
+        site.lines["PriorityCalcPeriod"] = "30"
+        if chance.random() < 0.5:
+            site.lines["PriorityFlags"] = chance.choice(
+                ("MAX_TRES", "ACCRUE_ALWAYS", "CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "NO_NORMAL_ALL",
+                 "NO_NORMAL_QOS", "SMALL_RELATIVE_TO_TIME", "ACCRUE_ALWAYS,NO_FAIR_TREE")
+            )  # fmt: skip
+        site.scheduling |= chance.choice(self.WAYS)
+        site.enforced |= {"limits"}
+        site.qos["low"] = f"Priority=10 MinPrioThresh={chance.choice((100, 2000, 4000))}"
+        site.partitions["half"] = "Nodes=n[05-12] MaxTime=1440 PriorityJobFactor=50"
+
+    def job(self, job, chance, past):
+        super().job(job, chance, past)
+        self._place(job, chance)
+        if len(past) in (7, 9, 12):
+            job.user = ASKER
+
+    def probe(self, job, chance):
+        super().job(job, chance, [])
+        self._place(job, chance)
+
+    def _place(self, job, chance):
+        job.options["partition"] = chance.choice(("main", "main", "half"))
+        job.options["ntasks"] = str(min(job.size, 32))
+        if chance.random() < 0.2:
+            job.options["nice"] = str(chance.choice((50, 500, 3000)))
+
+
+class WorkflowCentre(Aspect):
+    """Workflows: dependencies, singletons, throttled arrays, held and released jobs, licences, some of them remote."""
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"limits", "qos"}
+        site.lines["Licenses"] = "matlab:4,ansys:20"
+        site.qos["day"] = chance.choice(("MaxWall=100", "MaxWall=60 MaxJobsPerUser=3", "MaxWall=240"))
+        site.own.append("add resource name=abaqus server=flex count=10 type=license cluster=private percentallowed=60")
+        site.main["DefaultTime"] = "45"
+
+    def after(self, slurm, chance, past):
+        for id in past:
+            if chance.random() < 0.3:
+                slurm.tried("scontrol", "release", str(id))
+
+    def job(self, job, chance, past):
+        way = chance.choice(("chain", "singleton", "begin", "array", "held", "licence", "", "", ""))
+        if way == "chain" and past:
+            kind = chance.choice(("afterok", "afterany", "after", "afternotok"))
+            job.options["dependency"] = f"{kind}:{past[-1]}" + (",singleton" if chance.random() < 0.2 else "")
+        elif way == "singleton":
+            job.options |= {"dependency": "singleton", "job-name": chance.choice(("prepare", "solve"))}
+        elif way == "begin":
+            job.options["begin"] = f"now+{chance.randint(5, 200)}minutes"
+        elif way == "array":
+            job.options |= {"array": f"1-{chance.randint(2, 7)}%{chance.randint(1, 3)}",
+                            "ntasks": str(min(job.size, 8))}  # fmt: skip
+        elif way == "held":
+            job.options["hold"] = None
+        else:
+            self._ask(job, chance)
+
+    def probe(self, job, chance):
+        self._ask(job, chance)
+        if chance.random() < 0.2:
+            job.options["begin"] = f"now+{chance.randint(5, 100)}minutes"
+
+    def _ask(self, job, chance):
+        if chance.random() < 0.5:
+            job.options["licenses"] = chance.choice(("matlab:1", "ansys:8", "abaqus@flex:2", "abaqus@flex:5",
+                                                     "matlab:2,abaqus@flex:1"))  # fmt: skip
+        if chance.random() < 0.4:
+            job.options["qos"] = "day"
+
+
+class BillingCentre(Aspect):
+    """Limits on billing, of users, accounts and jobs, by weights of partitions, which also limit nodes."""
+
+    WEIGHTS = ("CPU=1.0,Mem=0.002", "CPU=2.0", "CPU=1.0,Mem=0.5G", "CPU=0.5,Mem=1.0G")
+    LIMITS = (
+        "GrpTRES=billing=30", "MaxTRESPerUser=billing=20", "MaxTRES=billing=16", "GrpTRESRunMins=billing=2000",
+        "MaxTRESPerAccount=billing=24", "MaxTRESMins=billing=1200", "MaxTRESRunMinsPerUser=billing=1500",
+    )  # fmt: skip
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"limits", "qos"} | chance.choice((set(), {"safe"}))
+        site.lines |= {"SelectTypeParameters": chance.choice(("CR_Core_Memory", "CR_CPU_Memory")),
+                       "DefMemPerCPU": "200"}  # fmt: skip
+        if chance.random() < 0.5:
+            site.lines |= {"PriorityType": "priority/multifactor", "PriorityFlags": "MAX_TRES",
+                           "PriorityWeightAge": "0", "PriorityWeightJobSize": "1000",
+                           "PriorityCalcPeriod": "30"}  # fmt: skip
+        site.groups = [Nodes(4, 4, 2000), Nodes(4, 8, 4000), Nodes(4, 8, 2000)]
+        site.main |= {"TRESBillingWeights": chance.choice(self.WEIGHTS)}
+        site.partitions |= {
+            "small": f"Nodes=ALL MaxTime=1440 MaxNodes=2 TRESBillingWeights={chance.choice(self.WEIGHTS)}",
+            "fat": f"Nodes=n[05-12] MaxTime=600 MinNodes={chance.choice((1, 2))} AllowQos=normal,cheap "
+                   f"TRESBillingWeights={chance.choice(self.WEIGHTS)}",
+        }  # fmt: skip
+        site.qos |= {"cheap": chance.choice(self.LIMITS), "dear": f"{chance.choice(self.LIMITS)} UsageFactor=2.0"}
+        site.own.append(f"modify account {chance.choice(('lab', 'dept'))} set {chance.choice(self.LIMITS[:1])}")
+
+    def job(self, job, chance, past):
+        self._place(job, chance)
+        if len(past) in (1, 4, 8):
+            job.user = ASKER
+
+    def probe(self, job, chance):
+        self._place(job, chance)
+
+    def _place(self, job, chance):
+        job.options |= {"partition": chance.choice(("main", "main", "small", "fat")),
+                        "qos": chance.choice(("normal", "cheap", "dear"))}  # fmt: skip
+        job.options["ntasks"] = str(min(job.size, 12 if job.options["partition"] == "small" else 24))
+        if chance.random() < 0.4:
+            job.options["mem-per-cpu"] = str(chance.choice((100, 300, 600)))
+
+
+class PreemptingCentre(Aspect):
+    """A centre with a scavenger QOS that is requeued after some grace, on nodes some of which are off, down or kept."""
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"limits", "qos"}
+        site.lines |= {
+            "PreemptType": "preempt/qos", "PreemptMode": "REQUEUE", "JobRequeue": "1",
+            "SuspendProgram": "/bin/true", "ResumeProgram": "/bin/true", "SuspendTime": "99999", "SuspendTimeout": "2",
+            "ResumeTimeout": "900",
+        }  # fmt: skip
+        grace = chance.choice(("", "GraceTime=60", "GraceTime=300"))
+        site.qos |= {
+            "scavenger": f"Priority=1 {grace}", "normal": "Preempt=scavenger", "high": "Preempt=scavenger Priority=50",
+        }  # fmt: skip
+        if chance.random() < 0.4:
+            site.qos["high"] = "Preempt=scavenger,normal Priority=50 MaxTRESPerUser=cpu=24"
+        if chance.random() < 0.3:
+            site.lines["PreemptExemptTime"] = "00:30:00"
+        site.groups = [Nodes(4, 4, more="Weight=1"), Nodes(4, 4, more=f"Weight={chance.choice((1, 3))}"), Nodes(4, 8)]
+
+    def prepare(self, slurm, chance):
+        off = [f"n{number:02}" for number in chance.sample(range(1, 9), chance.randint(1, 3))]
+        slurm.run("scontrol", "update", f"nodename={','.join(off)}", "state=power_down_force")
+        slurm.run("scontrol", "update", "NodeName=n09", "State=DOWN", "Reason=board failure")
+        slurm.run(
+            "scontrol", "create", "reservation", "ReservationName=kept", "Users=root", "Nodes=n[10-11]",
+            f"StartTime=now+{chance.randrange(30, 200)}minutes", "Duration=60",
+        )  # fmt: skip
+        until = time.monotonic() + 40
+        while slurm.tried("sinfo", "-h", "-N", "-o", "%N %T").count("~") < len(off):  # powered down
+            if time.monotonic() > until:
+                raise RuntimeError(f"{off} are not powered down")
+            time.sleep(0.5)
+
+    def job(self, job, chance, past):
+        job.options["qos"] = chance.choice(("scavenger", "scavenger", "normal", "normal", "high"))
+        job.options["ntasks"] = str(min(job.size, 24))
+
+    def probe(self, job, chance):
+        self.job(job, chance, [])
+
+
 class Choices(Aspect):
     """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
 
@@ -1276,6 +1546,8 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "partition limits": (PartitionLimits,), "preemption modes": (PreemptionModes,), "backfill": (Backfill,),
     "constraints": (Constraints,), "own reservations": (OwnReservations,), "times": (Times,), "sizes": (Sizes,),
     "crowd": (Crowd,),
+    "gpu centre": (GpuCentre,), "shared centre": (SharedCentre,), "depth centre": (DepthCentre,),
+    "workflow centre": (WorkflowCentre,), "billing centre": (BillingCentre,), "preempting centre": (PreemptingCentre,),
     "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
 }  # fmt: skip
 
