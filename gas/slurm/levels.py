@@ -11,7 +11,7 @@ from gas.slurm.accounting import Amounts, Bounds, Qos, Use
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.standing import Standing
 
-__all__ = ["Level", "levels", "most_nodes", "usage_of", "usage_per"]
+__all__ = ["Level", "least_priority", "levels", "most_nodes", "usage_of", "usage_per"]
 
 quoted = lru_cache(4096)(quoted_text)  # few names, quoted often
 
@@ -51,23 +51,12 @@ def most_nodes(cluster: Cluster, job: Job, partition: Partition) -> int | None:
     Slurm chooses at most that many nodes, regardless of usage, so possibly fewer and larger ones than without the limit
     (acct_policy.c, acct_policy_get_max_nodes; seen on 26.05 with GrpTRES=node=3).
     """
-    settings, accounting = cluster.settings, cluster.accounting
-    if settings is None or accounting is None or not settings.limits_enforced:
-        return None
-    if "limits nodes" not in cluster.worked_out:
-        every = [*(one.bounds for one in accounting.associations), *(one.bounds for one in accounting.qos.values())]
-        cluster.worked_out["limits nodes"] = any(
-            "node" in one for bounds in every
-            for one in (bounds.group_tres, bounds.job_tres, bounds.user_tres, bounds.account_tres)
-        )  # fmt: skip
-    if not cluster.worked_out["limits nodes"]:
-        return None
-    key = "most nodes", job.user, job.account, job.qos, partition.name
-    if key not in cluster.worked_out:
-        case = Standing.of(cluster, job, partition, "", "", None, 1, dated=False)
-        cluster.worked_out[key] = _most_nodes(list(levels(case)))
-    found = cluster.worked_out[key]
-    return found if isinstance(found, int) else None
+
+    def limits_nodes(bounds: Bounds) -> bool:
+        every = (bounds.group_tres, bounds.job_tres, bounds.user_tres, bounds.account_tres)
+        return any("node" in one for one in every)
+
+    return _of_levels(cluster, job, partition, "most nodes", limits_nodes, _most_nodes)
 
 
 def _most_nodes(found: Sequence[Level]) -> int | None:
@@ -82,6 +71,42 @@ def _most_nodes(found: Sequence[Level]) -> int | None:
     together = [(level.qos, level.bounds.group_tres["node"]) for level in found if "node" in level.bounds.group_tres]
     of_qos = [most for qos, most in together if qos is not None]
     return min((int(one) for one in (*first, *(of_qos[:1] or [most for _, most in together]))), default=None)
+
+
+def least_priority(cluster: Cluster, job: Job, partition: Partition) -> int | None:
+    """Return the priority below which a job gets no plan (MinPrioThreshold); None if nothing sets it.
+
+    A QOS comes before the user's association, and both before bf_min_prio_reserve (acct_policy.c,
+    acct_policy_get_prio_thresh; seen on 24.11 and 26.05 with a QOS).
+    """
+    return _of_levels(
+        cluster, job, partition, "least priority", lambda bounds: bounds.least_priority is not None, _least_priority
+    )
+
+
+def _least_priority(found: Sequence[Level]) -> int | None:
+    own = (one.bounds.least_priority for one in found if one.qos is not None or one.is_user)
+    return next((one for one in own if one is not None), None)
+
+
+def _of_levels(
+    cluster: Cluster, job: Job, partition: Partition, what: str,
+    sets: Callable[[Bounds], bool], find: Callable[[Sequence[Level]], int | None],
+) -> int | None:  # fmt: skip
+    """Return what limits of a kind mean for a job; jobs of one user, account, QOS and partition share the result."""
+    settings, accounting = cluster.settings, cluster.accounting
+    if settings is None or accounting is None or not settings.limits_enforced:
+        return None
+    if what not in cluster.worked_out:
+        every = [*(one.bounds for one in accounting.associations), *(one.bounds for one in accounting.qos.values())]
+        cluster.worked_out[what] = any(map(sets, every))
+    if not cluster.worked_out[what]:
+        return None
+    key = what, job.user, job.account, job.qos, partition.name
+    if key not in cluster.worked_out:
+        cluster.worked_out[key] = find(list(levels(Standing.of(cluster, job, partition, "", "", None, 1, dated=False))))
+    found = cluster.worked_out[key]
+    return found if isinstance(found, int) else None
 
 
 def usage_of(case: Standing, level: Level) -> Use:

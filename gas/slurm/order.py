@@ -13,6 +13,7 @@ from enum import Enum
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.dependencies import dependencies_of, fulfilled_from
 from gas.slurm.preemption import Preempts, preempting
+from gas.slurm.reasons import BY_LIMIT
 from gas.slurm.reservations import may_start_in, short_of_cores, with_magnetic
 from gas.slurm.verdict import FREE, WAITS, Verdict
 from gas.slurm.versions import Rules
@@ -34,13 +35,18 @@ LAST = 1 << 62
 
 
 class Blocked(Enum):
-    """Why a record is skipped: it has no plan, and holds nothing."""
+    """Why a record does not start now: it has no plan, and holds nothing, except for `ACCOUNT`.
+
+    A job whose account may not use its partition is tested only at its start, which fails. So the backfill scheduler
+    plans it in each cycle, and its nodes are held for ever (seen on 22.05, 24.11 and 26.05; its QOS is tested before).
+    """
 
     HELD = "held"
     DEPENDENCY = "waits for another job"
     BEGIN = "waits for its begin time"
     LIMIT = "beyond a limit of its account, user or quality of service"
     PARTITION = "beyond a limit of its partition, or not allowed there"
+    ACCOUNT = "its account may not use the partition"
     CONSTRAINT = "requests resources that do not exist"
     FORBIDDEN = "never possible because of a limit, or not accepted"
     TASKS = "the limit of running tasks of its array is reached"
@@ -56,8 +62,6 @@ _REASONS = {
     "InvalidAccount": Blocked.LIMIT, "InvalidQOS": Blocked.LIMIT, "AccountNotAllowed": Blocked.PARTITION,
     "ReservationDeleted": Blocked.RESERVATION, "JobArrayTaskLimit": Blocked.TASKS,
 }  # fmt: skip
-_LIMITS = ("Assoc", "QOS", "MaxCpuPer", "MaxNodePer", "MaxWall", "MaxMemPer", "MaxTRESPer")
-"""How reasons begin that name a limit of an account, user or QOS."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ def queue(
         for partition, way in ((one, way) for one in there for way in with_magnetic(cluster, job, one.name)):
             end = cluster.now + limit_of(job, partition) if rules.magnetic_ends else cluster.now
             begun = way is job or may_start_in(cluster, way.reservation, cluster.now, end)
-            trusted = planned and begun and not job.held
+            trusted = planned and begun and not job.held and not _account_denied(job, partition)
             blocked, why = (None, "") if trusted else blocked_by(cluster, way, partition, running)
             if not begun and blocked is None:
                 blocked, why = Blocked.RESERVATION, way.reservation
@@ -277,11 +281,13 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
         return Blocked.BEGIN, "begin time"
     if job.dependency and job.dependency not in ("(null)", "None"):
         return Blocked.DEPENDENCY, job.dependency
+    if reason.startswith(BY_LIMIT) and "assoc_limit_stop" not in cluster.scheduling.parameters:  # else it is planned
+        return Blocked.LIMIT, reason
+    if _account_denied(job, partition):
+        return Blocked.ACCOUNT, f"AllowAccounts or DenyAccounts of {partition.name}"
     found = _REASONS.get(reason)
     if found is not None and (found is not Blocked.PARTITION or len(job.partitions) == 1):
         return found, reason
-    if reason.startswith(_LIMITS) and "assoc_limit_stop" not in cluster.scheduling.parameters:  # else it is planned
-        return Blocked.LIMIT, reason
     at_once = None if job.tasks is None else job.tasks.at_once
     if at_once and running.get(job.array or job.id, 0) >= at_once:
         return Blocked.TASKS, f"{at_once} at once"
@@ -309,6 +315,13 @@ def _short_of_last(job: Job) -> bool:
     return raised and (job.tasks_asked or 0) % per_node > 0 and not has_gpus
 
 
+def _account_denied(job: Job, partition: Partition) -> bool:
+    allowed, denied = partition.allowed_accounts, partition.denied_accounts
+    return bool(job.account) and (
+        (allowed is not None and job.account not in allowed) or (denied is not None and job.account in denied)
+    )
+
+
 def _beyond_partition(job: Job, partition: Partition) -> tuple[Blocked | None, str]:
     if partition.state not in ("", "UP", "DRAIN"):
         return Blocked.PARTITION, f"partition {partition.name} is {partition.state}"
@@ -318,10 +331,6 @@ def _beyond_partition(job: Job, partition: Partition) -> tuple[Blocked | None, s
         return Blocked.PARTITION, f"MaxTime of {partition.name}"
     if partition.most_nodes is not None and job.least_nodes > partition.most_nodes:
         return Blocked.PARTITION, f"MaxNodes of {partition.name}"
-    if job.account and partition.allowed_accounts is not None and job.account not in partition.allowed_accounts:
-        return Blocked.PARTITION, f"AllowAccounts of {partition.name}"
-    if job.account and partition.denied_accounts is not None and job.account in partition.denied_accounts:
-        return Blocked.PARTITION, f"DenyAccounts of {partition.name}"
     qos = {one for one in job.qos.split(",") if one}
     if qos and partition.allowed_qos is not None and not qos & {*partition.allowed_qos}:
         return Blocked.PARTITION, f"AllowQos of {partition.name}"

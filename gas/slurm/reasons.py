@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["LIMITS", "by_nodes", "of_limit", "of_minutes", "of_use", "stem_of", "with_nodes"]
+__all__ = ["BY_LIMIT", "LIMITS", "by_nodes", "of_limit", "of_minutes", "of_use", "stem_of", "with_nodes"]
 
 
 def stem_of(name: str, memory: str = "Mem") -> str:
@@ -29,17 +29,19 @@ def of_minutes(stem: str, name: str, minutes: str) -> str:
     return f"{stem}{stem_of(name, 'Memory' if stem.startswith('QOS') else 'Mem')}{minutes}"
 
 
-_BY_LIMIT = ("Assoc", "QOS", "Max")
+BY_LIMIT = ("Assoc", "QOS", "Max")
+"""How reasons begin that name a limit of an account, a user or a QOS."""
+
 LIMITS = frozenset(
     {"Licenses", "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "MaxMemPerLimit", "AccountNotAllowed"}
     | {"QOSNotAllowed", "InvalidAccount", "InvalidQOS", "AccountingPolicy", "PartitionDown", "PartitionInactive"}
 )
-"""Reasons that name limits, besides those that begin with Assoc, QOS and Max."""
+"""Reasons that name limits, besides those that begin so (`BY_LIMIT`)."""
 
 
 def of_limit(reason: str) -> bool:
     """Whether a job with this reason is held back by a limit: it then has no plan, even with a published start."""
-    return reason in LIMITS or reason.startswith(_BY_LIMIT) or "permitted to use this partition" in reason
+    return reason in LIMITS or reason.startswith(BY_LIMIT) or "permitted to use this partition" in reason
 
 
 def with_nodes(reason: str) -> bool:
@@ -48,7 +50,7 @@ def with_nodes(reason: str) -> bool:
     Limits on jobs and walltime, and permissions, are checked before.
     """
     early = reason in LIMITS or "permitted to use this partition" in reason or "Jobs" in reason or "Wall" in reason
-    return not early and reason.startswith(_BY_LIMIT)
+    return not early and reason.startswith(BY_LIMIT)
 
 
 _BY_NODES = re.compile(r"(QOS|Assoc)(Grp|Max)Node|MaxNodePer|.*PerNode")

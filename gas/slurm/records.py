@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gas.slurm import fitting
 from gas.slurm.builder import Builder
 from gas.slurm.cluster import Cluster
+from gas.slurm.levels import least_priority
 from gas.slurm.order import Blocked, Record, limit_of, running_tasks
 from gas.slurm.owners import ANYBODY, any_single_user
 from gas.slurm.parameters import number_in
@@ -25,7 +26,7 @@ def records_of(build: Builder, records: list[Record], pinned: bool, reservations
     """Return the rows of a queue."""
     cluster, count = build.cluster, len(records)
     given = cluster.scheduling.parameters
-    least_priority, least_age = number_in(given, "bf_min_prio_reserve", 0), number_in(given, "bf_min_age_reserve", 0)
+    lowest, least_age = number_in(given, "bf_min_prio_reserve", 0), number_in(given, "bf_min_age_reserve", 0)
     running = running_tasks(cluster)
     named = {one.name: at for at, one in enumerate(cluster.licences or ())}
     own = {one.name: at for at, one in enumerate(reservations)}
@@ -52,14 +53,15 @@ def records_of(build: Builder, records: list[Record], pinned: bool, reservations
         first[at], options[at] = build.features(job.features)
         required[at] = build.sets.add(build.of_names(job.required_nodes)) if job.required_nodes else 0
         limit[at] = limit_of(job, partition)
+        since[at] += record.blocked is Blocked.ACCOUNT  # it is planned, but does not start
         tasks[at] = 1
         if job.tasks is not None and record.probe is None:
             tasks[at] = len(job.tasks)
             if job.tasks.at_once:
                 room[at] = max(job.tasks.at_once - running.get(job.array or 0, 0), 0)
         reserved[at] = own.get(job.reservation, -1)
-        if least_priority and job.priority < least_priority:
-            only[at] = 1
+        threshold = least_priority(cluster, job, partition)
+        only[at] = job.priority < (lowest if threshold is None else threshold)
         if least_age and cluster.now - (job.eligible or job.submitted or cluster.now) < least_age:
             only[at] = 1
         for name, number in job.licences.items():
@@ -76,7 +78,7 @@ def records_of(build: Builder, records: list[Record], pinned: bool, reservations
             elif not job.planned_nodes and len(job.partitions) == 1:
                 start[at] = job.start  # v0.0.38 does not publish the nodes
     tested = np.array([_is_tested(record) for record in records], np.bool_)
-    considered = [record.blocked is None for record in records]
+    considered = [_is_planned(record) for record in records]
     of = build.numbers
     arrays = of("array", (record.job.array for record in records))
     leaders = of("leader", (record.job.leader for record in records))
@@ -126,6 +128,11 @@ def _unreserved(cluster: Cluster, record: Record) -> bool:
         return True
     own = None if cluster.accounting is None else cluster.accounting.qos.get(record.job.qos)
     return own is not None and own.has("NoReserve")
+
+
+def _is_planned(record: Record) -> bool:
+    """Return whether the cycle plans a record; no job that is not submitted yet is allowed without an account."""
+    return record.blocked is None or (record.blocked is Blocked.ACCOUNT and record.probe is None)
 
 
 def _is_tested(record: Record) -> bool:

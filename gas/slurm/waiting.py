@@ -18,7 +18,7 @@ from gas.slurm.restraints import Restraints
 
 __all__ = ["Waiting"]
 
-FINAL = frozenset({Blocked.PARTITION, Blocked.CONSTRAINT, Blocked.FORBIDDEN, Blocked.HELD})
+FINAL = frozenset({Blocked.PARTITION, Blocked.ACCOUNT, Blocked.CONSTRAINT, Blocked.FORBIDDEN, Blocked.HELD})
 Key = tuple[int, int | None]
 
 

@@ -46,7 +46,7 @@ _WHY = {
 _BLOCKED = {
     Blocked.HELD: Why.HELD, Blocked.DEPENDENCY: Why.DEPENDENCY, Blocked.BEGIN: Why.BEGIN, Blocked.LIMIT: Why.LIMIT,
     Blocked.PARTITION: Why.PARTITION, Blocked.CONSTRAINT: Why.CONSTRAINT, Blocked.TASKS: Why.LATER_TASKS,
-    Blocked.RESERVATION: Why.RESERVATION, Blocked.FORBIDDEN: Why.FORBIDDEN,
+    Blocked.RESERVATION: Why.RESERVATION, Blocked.FORBIDDEN: Why.FORBIDDEN, Blocked.ACCOUNT: Why.PARTITION,
 }  # fmt: skip
 FINAL = frozenset({Why.PARTITION, Why.CONSTRAINT, Why.FORBIDDEN})
 """With these a job never starts, unless a user or an administrator changes something."""

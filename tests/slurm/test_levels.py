@@ -4,7 +4,7 @@ import pytest
 from slurm_standing import MAIN, a_cluster, an_accounting, job
 
 from gas.slurm.accounting import Bounds
-from gas.slurm.levels import most_nodes
+from gas.slurm.levels import least_priority, most_nodes
 
 NODES = {"node": 3.0}
 MINE = {"account": "lab", "qos": "normal"}
@@ -34,3 +34,14 @@ def test_nodes_are_chosen_within_what_a_limit_lets_one_job_have(limits, most):
 def test_limits_that_are_not_enforced_choose_nothing():
     made = a_cluster(an_accounting(normal=Bounds(group_tres=NODES)), enforced=frozenset({"associations"}))
     assert most_nodes(made, job(**MINE), MAIN) is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "least"),
+    [
+        ({}, None), ({"normal": Bounds(least_priority=40)}, 40), ({"mine": Bounds(least_priority=30)}, 30),
+        ({"normal": Bounds(least_priority=0), "mine": Bounds(least_priority=30)}, 0),
+    ],
+)  # fmt: skip
+def test_the_priority_below_which_a_job_gets_no_plan_is_that_of_its_qos_or_of_its_association(limits, least):
+    assert least_priority(a_cluster(an_accounting(**limits)), job(**MINE), MAIN) == least
