@@ -144,7 +144,8 @@ class Builder:
             ends.append(end_of(job, now))
             firsts.append(len(shares))
             partition = self.partitions.get(job.partitions[0]) if job.partitions else None
-            whole = job.exclusive or (partition is not None and partition.whole_nodes)
+            idle = job.state == "SUSPENDED" and "SUSPEND" not in self.settings.preempt_mode
+            whole = not idle and (job.exclusive or (partition is not None and partition.whole_nodes))
             alone.append(int(whole))
             who.append((job, partition))
             limited = -1 if partition is None else self.limited.get(partition.name, -1)
@@ -156,6 +157,7 @@ class Builder:
                 core = int(machine.core[place])
                 cpus = int(machine.cpus[place]) if known is None else -(-known // core) * core
                 memory = self._memory_on(job, name, cpus) if self.with_memory else 0
+                cpus = 0 if idle else cpus
                 found = job.gres_per_node if job.gres_on is None else job.gres_on.get(name, ())
                 if found:
                     gres.append((len(shares), found))

@@ -20,7 +20,7 @@ GPU = Gres("gpu", "a100", 1)
 def built(made, *, memory=None, unseen_until=None, room=0):
     builder = Builder(made, memory)
     machine = builder.machine()
-    jobs = [one for one in made.jobs if one.state == "RUNNING"]
+    jobs = [one for one in made.jobs if not one.pending]
     return builder, machine, *builder.running(machine, jobs, unseen_until, room)
 
 
@@ -139,3 +139,12 @@ def test_what_is_taken_away_when_all_have_ended_leaves_nothing_in_use(jobs, room
         add(use, found, one, -1)
     assert all(not part.any() for part in use)
     assert not built(cluster(job(1), nodes=3))[3].cpus.any()  # those that wait use nothing
+
+
+@pytest.mark.parametrize(("mode", "cpus", "whole"), [("", 0, 0), ("REQUEUE", 0, 0), ("GANG,SUSPEND", 4, 1)])
+def test_a_suspended_job_keeps_its_memory_and_gives_its_cpus_back_unless_slurm_resumes_it_by_itself(mode, cpus, whole):
+    """Seen on 22.05 and 26.05 after scontrol suspend: others start on its CPUs, exclusive jobs on its nodes too."""
+    held = running(1, "n0", end=600, state="SUSPENDED", memory_on={"n0": 300}, exclusive=True)
+    made = replace(cluster(held), settings=Settings(preempt_mode=mode))
+    _, _, _, use, _ = built(made, memory=True)
+    assert (use.cpus[0], use.memory[0], use.whole[0]) == (cpus, 300, whole)

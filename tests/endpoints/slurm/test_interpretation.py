@@ -276,7 +276,7 @@ def test_a_node_in_maintenance_is_free_after_a_reservation_that_is_shown_and_els
     assert earliest(found, 8, 1) == NOW + 601
 
 
-@pytest.mark.parametrize("state", ["SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED"])
+@pytest.mark.parametrize("state", ["COMPLETING", "CONFIGURING", "STOPPED"])
 def test_a_job_that_is_not_quite_running_holds_its_nodes(state):
     held = replace(running(1, "n0", end=NOW + 77), state=state)
     assert earliest(interpret(machine(held, nodes=1)), 1, 1) == NOW + 77
