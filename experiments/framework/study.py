@@ -107,6 +107,8 @@ class Computed(Generic[O, R]):
 class Study(Generic[O, R, S]):
     """A study of the command line.
 
+    A study.py only declares one: several of one shape name different parts, and stand side by side.
+
     Attributes
     ----------
     name

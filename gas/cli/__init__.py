@@ -52,4 +52,7 @@ Its modules:
     savings_report  the sentences about choosing by predictions
     partial_file    the partial results of an interrupted backtest
     tables          all output: lines, tables and JSON on standard output, notes on standard error
+
+A command declares its options where it uses them, unless several commands share an option: two declarations of one
+shape are different options.
 """

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gas.cli.logs import read_log
-from gas.cli.options import Json
+from gas.cli.options import Json, processors_option
 from gas.cli.selection import First, From, Month, Strict, Until, selected
 from gas.cli.tables import many, note, print_json, print_table, say
 from gas.errors import BadInput
@@ -32,15 +32,7 @@ def audit_command(
         typer.Option("--log", metavar="LOG", help="Compare with this log, from which the schedule was simulated."),
     ] = None,
     processors: Annotated[
-        int | None,
-        typer.Option(
-            "--processors",
-            "-p",
-            metavar="N",
-            min=1,
-            max=2**31 - 1,
-            help="Processors of the machine (default: as in the schedule, else as in the log).",
-        ),
+        int | None, processors_option("Processors of the machine (default: as in the schedule, else as in the log).")
     ] = None,
     promise: Annotated[
         Claim,

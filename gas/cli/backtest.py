@@ -15,7 +15,7 @@ import typer
 
 from documents.extras import way_to_install
 from gas.cli.logs import machine_of, read_log
-from gas.cli.options import Json
+from gas.cli.options import Json, processors_option
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Month, Strict, Until, selected
 from gas.cli.tables import check_outputs, many, print_json, print_table, remark, say, write_text
@@ -58,15 +58,7 @@ def backtest_command(
         typer.Option("--samples", metavar="N", min=1, max=10_000, help="Simulations of the queue for each prediction."),
     ] = 100,
     processors: Annotated[
-        int | None,
-        typer.Option(
-            "--processors",
-            "-p",
-            metavar="N",
-            min=1,
-            max=2**31 - 1,
-            help="Processors of the machine (default: as in the header).",
-        ),
+        int | None, processors_option("Processors of the machine (default: as in the header).")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed of the simulations.")] = 0,
     threads: Annotated[

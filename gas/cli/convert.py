@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gas.cli.logs import check_readable, read_log
+from gas.cli.options import processors_option
 from gas.cli.selection import (
     First,
     From,
@@ -49,12 +50,7 @@ def convert_command(
     into: Annotated[
         Format | None, typer.Option("--to", help="Format of the output, if its name has no known suffix.")
     ] = None,
-    processors: Annotated[
-        int | None,
-        typer.Option(
-            "--processors", "-p", metavar="N", min=1, max=2**31 - 1, help="Processors of the machine, for the header."
-        ),
-    ] = None,
+    processors: Annotated[int | None, processors_option("Processors of the machine, for the header.")] = None,
     unit: Units = "cpus",
     month: Month = None,
     since: From = None,

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from gas.cli import fit_report
-from gas.cli.logs import LARGEST_MACHINE
+from gas.cli.options import LARGEST_MACHINE
 from gas.cli.tables import check_outputs, note, print_json_line
 from gas.errors import BadInput
 from speedup_models.fitting import fit as fit_models

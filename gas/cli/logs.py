@@ -15,6 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from gas.cli.options import LARGEST_MACHINE
 from gas.cli.tables import many, note, remark
 from gas.errors import BadInput
 from workloads import Log, LogError, machine_size
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GIVEN",
-    "LARGEST_MACHINE",
     "check_readable",
     "courtesy",
     "machine_of",
@@ -43,8 +43,6 @@ __all__ = [
 GIVEN = "give the number of processors of the machine with --processors"
 """The hint if the header does not state the size of the machine."""
 
-LARGEST_MACHINE = 2**31 - 1
-"""Processors; a larger number in a header is regarded as an error."""
 
 _HEAD = 1 << 18
 """Bytes that are searched for the first line that is not a comment."""

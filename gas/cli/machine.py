@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gas.agent.schedulers import job_endpoint
-from gas.cli.options import ConfigFile, Json, OneEndpoint, only
+from gas.cli.options import ConfigFile, Json, OneEndpoint, only, processors_option
 from gas.cli.tables import many, note, print_json, say
 from gas.endpoints import S3Endpoint
 from gas.errors import BadInput
@@ -19,17 +19,7 @@ __all__ = ["machine_command"]
 
 
 def machine_command(
-    processors: Annotated[
-        int | None,
-        typer.Option(
-            "--processors",
-            "-p",
-            metavar="N",
-            min=1,
-            max=2**31 - 1,
-            help="Change the machine to this size (operators only).",
-        ),
-    ] = None,
+    processors: Annotated[int | None, processors_option("Change the machine to this size (operators only).")] = None,
     cancel_larger: Annotated[
         bool, typer.Option("--cancel-larger", help="Cancel waiting jobs and reservations that no longer fit.")
     ] = False,

@@ -15,6 +15,7 @@ from gas.errors import BadInput
 
 __all__ = [
     "INSTANTS",
+    "LARGEST_MACHINE",
     "AvailabilityFiles",
     "ConfigFile",
     "Endpoints",
@@ -25,10 +26,19 @@ __all__ = [
     "grouped",
     "named_directory",
     "only",
+    "processors_option",
 ]
 
 INSTANTS = "18:30, tomorrow 9:00, Monday 9:00, 30min, +2h, 2026-11-21T08:00 or @EPOCH"
 """The forms of an instant (`gas.times.parse_instant`), for the help of options."""
+
+LARGEST_MACHINE = 2**31 - 1
+"""Largest number of processors of a machine."""
+
+
+def processors_option(help: str) -> Any:
+    """Return the option ``--processors`` for the size of a machine."""
+    return typer.Option("--processors", "-p", metavar="N", min=1, max=LARGEST_MACHINE, help=help)
 
 
 def _configured_names(incomplete: str) -> list[str]:

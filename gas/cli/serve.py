@@ -11,7 +11,7 @@ import typer
 
 from documents.extras import way_to_install
 from gas.cli.logs import read_log
-from gas.cli.options import named_directory
+from gas.cli.options import named_directory, processors_option
 from gas.cli.tables import many, note, say
 from gas.errors import BadInput, Missing
 from gas.times import parse_duration
@@ -48,14 +48,7 @@ def state_directory(state: Path | None, name: str) -> Path:
 def serve_command(
     processors: Annotated[
         int | None,
-        typer.Option(
-            "--processors",
-            "-p",
-            metavar="N",
-            min=1,
-            max=2**31 - 1,
-            help="Processors of the machine (default: those of the log, or of the existing state).",
-        ),
+        processors_option("Processors of the machine (default: those of the log, or of the existing state)."),
     ] = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the scheduler.")] = "s3",
     state: Annotated[

@@ -16,13 +16,13 @@ import typer
 from documents.extras import way_to_install
 from gas.cli.log_files import stem_of
 from gas.cli.logs import (
-    LARGEST_MACHINE,
     check_readable,
     machine_of,
     read_log_and_digest,
     runnable,
     without_estimates,
 )
+from gas.cli.options import processors_option
 from gas.cli.policy_options import conditional_of, knows_classes, refuse_by_event, tell_of_ignored
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Month, ScaleLoad, Strict, Units, Until, check_load, scaled, selected
@@ -73,17 +73,7 @@ def simulate_command(
             help=f"{', '.join(POLICIES)}, or all (default: s3); or your own: ./FILE.py:CLASS or the name of a plug-in.",
         ),
     ] = None,
-    processors: Annotated[
-        int | None,
-        typer.Option(
-            "--processors",
-            "-p",
-            metavar="N",
-            min=1,
-            max=LARGEST_MACHINE,
-            help="Processors of the machine (default: as in the log).",
-        ),
-    ] = None,
+    processors: Annotated[int | None, processors_option("Processors of the machine (default: as in the log).")] = None,
     order: Annotated[
         Order,
         typer.Option(

@@ -55,7 +55,7 @@ ROWS = 10
 
 
 class Queue(NamedTuple):
-    """Waiting jobs in the first ``used[0]`` columns of `jobs`; the properties are its rows.
+    """Waiting jobs in the first ``used[0]`` columns of `jobs`; the properties are its rows, each with its own meaning.
 
     The other words of `used` store a promotion that stopped because its patience ended: whether there is one, the next
     job to examine, and the state of the pass. Jobs from the next one on were examined longest ago, followed by those

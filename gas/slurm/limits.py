@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import ceil
+from typing import NamedTuple
 
 from gas.slurm.access import NO_NODES, count_bindings, partition_bindings, submission_bindings
 from gas.slurm.accounting import Amounts, Use
@@ -152,8 +153,9 @@ def _after_nodes(case: Standing) -> Iterator[Binding]:
         own = {name: bound * scaled for name, bound in bounds.job_tres.items()}
         prefix, counts, name = level.prefix, level.counts, level.name
         found += _history(case, level, use)
-        found += _in_use(case, "GrpTRES", f"{prefix}Grp", group, use, counts, name)
-        found += _running_minutes(case, "GrpTRESRunMins", f"{prefix}Grp", bounds.group_run_minutes, use, counts, name)
+        shared = _Shared("GrpTRES", f"{prefix}Grp", group, use, counts, name)
+        found += _in_use(case, shared)
+        found += _running_minutes(case, shared._replace(kind="GrpTRESRunMins", bounds=bounds.group_run_minutes))
         if qos is not None or level.is_user:
             found += _size_minutes(case, prefix, bounds.job_tres_minutes, name)
             found += _size(case, "MaxTRES", f"{prefix}Max", "PerJob", own, name)
@@ -166,14 +168,15 @@ def _after_nodes(case: Standing) -> Iterator[Binding]:
                     used, counting, whose = usage_per(case, qos, user=who == "user")
                     stem, tail = ("QOSMax", "PerUser") if who == "user" else ("Max", "PerAccount")
                     kind = "MaxTRESPU" if who == "user" else "MaxTRESPA"
-                    found += _in_use(case, kind, stem, most, used, counting, f"{whose} in {name}", tail)
+                    found += _in_use(case, _Shared(kind, stem, most, used, counting, f"{whose} in {name}", tail))
             for who in ("account", "user"):
                 minutes = bounds.user_run_minutes if who == "user" else bounds.account_run_minutes
                 if minutes:
                     used, counting, whose = usage_per(case, qos, user=who == "user")
                     tail = "PerUser" if who == "user" else "PerAccount"
                     kind = f"MaxTRESRunMins{'PU' if who == 'user' else 'PA'}"
-                    found += _running_minutes(case, kind, "Max", minutes, used, counting, f"{whose} in {name}", tail)
+                    of_part = _Shared(kind, "Max", minutes, used, counting, f"{whose} in {name}", tail)
+                    found += _running_minutes(case, of_part)
         yield from (one for kind, resource, one in found if one is not None and (kind, resource) not in done)
         if qos is not None:
             done |= {(kind, resource) for kind, resource, _ in found}
@@ -208,17 +211,29 @@ def _amount(name: str, value: float) -> str:
     return f"{value:,.0f} MB of memory" if name == "mem" else f"{value:,g} {'CPUs' if name == 'cpu' else name}"
 
 
-def _in_use(
-    case: Standing,
-    kind: str,
-    stem: str,
-    bounds: Amounts,
-    use: Use,
-    counts: Callable[[Job], bool],
-    whose: str,
-    tail: str = "",
-) -> _Found:
+class _Shared(NamedTuple):
+    """A limit that the jobs of an account, user or QOS share.
+
+    Attributes
+    ----------
+    kind, stem, tail
+        Its name in messages, and the beginning and end of Slurm's reason.
+    use, counts, whose
+        The usage, which jobs count, and their name in messages.
+    """
+
+    kind: str
+    stem: str
+    bounds: Amounts
+    use: Use
+    counts: Callable[[Job], bool]
+    whose: str
+    tail: str = ""
+
+
+def _in_use(case: Standing, limit: _Shared) -> _Found:
     """Check the job's resources plus usage: GrpTRES, MaxTRESPU, MaxTRESPA."""
+    kind, stem, bounds, use, counts, whose, tail = limit
     found: _Found = []
     for name in _ordered(bounds):
         bound, used = bounds[name], use.tres.get(name, 0)
@@ -334,17 +349,9 @@ def _times(case: Standing, amount: float) -> float:
     return amount * minutes * (own.usage_factor if own is not None and own.has("UsageFactorSafe") else 1.0)
 
 
-def _running_minutes(
-    case: Standing,
-    kind: str,
-    stem: str,
-    bounds: Amounts,
-    use: Use,
-    counts: Callable[[Job], bool],
-    whose: str,
-    tail: str = "",
-) -> _Found:
+def _running_minutes(case: Standing, limit: _Shared) -> _Found:
     """Check the minutes of running jobs until their limits: GrpTRESRunMins, MaxTRESRunMinsPU, MaxTRESRunMinsPA."""
+    kind, stem, bounds, use, counts, whose, tail = limit
     found: _Found = []
     for name in _ordered(bounds):
         asked, given = _sized(case, name)

@@ -1,4 +1,8 @@
-"""The arrays of one cycle of the backfill scheduler: its queue, reservations, parameters and plans."""
+"""The arrays of one cycle of the backfill scheduler: its queue, reservations, parameters and plans.
+
+Here and wherever kernels take arrays, classes list their fields one by one: numba compiles named tuples, which have no
+common base. Lists of one shape therefore hold different things.
+"""
 
 from __future__ import annotations
 

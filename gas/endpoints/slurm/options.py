@@ -63,6 +63,9 @@ MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 class Options:
     """The options of every job, whatever its size.
 
+    Many fields are also those of `gas.slurm.cluster.Job`. Here they are what a user wrote, and None without an option;
+    there, what Slurm made of it.
+
     Attributes
     ----------
     unit
