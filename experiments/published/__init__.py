@@ -18,8 +18,8 @@
 
 Seconds, and percentages as printed. A bounded slowdown (`bsld`) is the paper's own, not clamped to 1.
 
-Each table has a dataclass, whose attributes explain its columns, and a function that reads it. These are alike in shape,
-but no two tables print the same columns.
+Each table has a dataclass, whose attributes explain its columns, and a function that reads it. They are alike in
+shape, but no two tables print the same columns.
 """
 
 from __future__ import annotations
