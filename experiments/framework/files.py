@@ -7,10 +7,11 @@ from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 
-from experiments.framework.logs import SOURCES, Found, Source
+from experiments.framework.logs import SOURCES, Found, Source, of_the_archive
 from gas.cli.logs import GIVEN, check_readable, machine_of, read_log_and_digest, runnable, without_estimates
 from gas.cli.tables import note
 from gas.errors import BadInput
+from gas.printable import many
 from workloads import Log
 from workloads.sacct_header import Unit
 
@@ -40,7 +41,9 @@ def log_of_file(path: Path, *, unit: Unit = "cpus", processors: int | None = Non
 
 
 def studied_log(path: Path, taken: Collection[str] = ()) -> tuple[Found, list[str]]:
-    """Return the log in a file for a study, and in words which jobs were left out or changed.
+    """Return the log in a file for a study, and in words which lines and jobs were left out or changed.
+
+    Malformed lines are left out as by other commands, but a log of the archive has none: there they are errors.
 
     Parameters
     ----------
@@ -50,14 +53,18 @@ def studied_log(path: Path, taken: Collection[str] = ()) -> tuple[Found, list[st
     Raises
     ------
     BadInput
-        The file cannot be read or has a malformed line; its header names no machine, or one that can run no job.
+        The file cannot be read; its header names no machine, or one that can run no job.
     """
-    found, log = _read(path, strict=True, way_out=_CONVERTED)
+    found, log = _read(path, strict=of_the_archive(path), way_out=_CONVERTED)
     jobs, remarks = runnable(log, found.source.processors)
     _, words = without_estimates(log, jobs)
     remarks += [words] if words else []
     for words in remarks:
         note(f"gas: {words}")
+    if log.skipped:  # reported when the log was read; the report says it too
+        reasons = ", ".join(f"{reason} ({count:,})" for reason, count in log.skipped.items())
+        lines = many(sum(log.skipped.values()), "malformed line")
+        remarks.insert(0, f"{path.name}: {lines} left out: {reasons}")
     trace = _name_of(path, {*taken, *(source.trace for source in SOURCES)})
     return replace(found, source=replace(found.source, trace=trace)), remarks
 

@@ -23,13 +23,13 @@ import numpy as np
 
 from gas.errors import BadInput
 from workloads import Header, Log, LogError, rigid_jobs
-from workloads.formats import format_of, parse_log
+from workloads.archive import LOGS
+from workloads.formats import parse_log
 from workloads.sacct_header import Unit
 from workloads.selection import months_of
-from workloads.swf import parse_swf
 
 __all__ = ["SOURCES", "Estimates", "Found", "Source", "find_logs", "jobs_by_month", "load_log", "log_in"]
-__all__ += ["without_request"]
+__all__ += ["of_the_archive", "without_request"]
 
 Estimates = Literal["users", "perfect", "doubled"]
 """The users' estimates in the log, each job's run time, or twice the users' estimates."""
@@ -198,16 +198,14 @@ def load_log(path: Path, sha256: str, unit: Unit | None = None) -> Log:
     Parameters
     ----------
     unit
-        The unit of processors, in a file of any format (`experiments.framework.files`); malformed lines are skipped.
-        None: malformed lines are errors.
+        The unit of processors, in a file of any format (`experiments.framework.files`).
+        None: malformed lines are errors in a log of the archive. Elsewhere they are left out.
     """
     data = _bytes(path)
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BadInput(f"{path}: changed while the study ran; repeat the command")
-    if unit is None and format_of(data) == "swf":
-        log = parse_swf(data, name=path.name)
-    else:
-        log = parse_log(data, name=path.name, lenient=unit is not None, unit=unit or "cpus")
+    lenient = unit is not None or not of_the_archive(path)
+    log = parse_log(data, name=path.name, lenient=lenient, unit=unit or "cpus")
     _WITHOUT_REQUEST[sha256] = float((log.requested_time <= 0).mean()) if len(log) else 0.0
     return log
 
@@ -222,6 +220,12 @@ def without_request(log: Found) -> float:
         with suppress(LogError):  # its jobs are counted in nodes
             load_log(log.path, log.sha256, "cpus")  # a study may leave out malformed lines
     return _WITHOUT_REQUEST.get(log.sha256, 0.0)
+
+
+def of_the_archive(path: Path) -> bool:
+    """Return whether a file has the name of a log of the Parallel Workloads Archive, of any version."""
+    name = _stem(path)
+    return any(source.has(name) for source in SOURCES) or name in {log.name for log in LOGS}
 
 
 def jobs_by_month(log: Found) -> dict[str, int]:

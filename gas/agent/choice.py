@@ -15,7 +15,7 @@ from gas.endpoints.asking import ask_again
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate, Plan, Rejected, plan
 from gas.printable import many
-from gas.times import clock_text, duration_text, has_passed_today, iso_time
+from gas.times import duration_text, iso_time
 
 if TYPE_CHECKING:
     from gas.agent.prediction import Predictor
@@ -133,13 +133,9 @@ class Task:
         )
         if not options.deadline_may_have_passed:
             _check_window(options, now, not_before, deadline)
-        for what, given, at in (
-            ("not-before", options.not_before, not_before),
-            ("deadline", options.deadline, deadline),
-        ):
-            if isinstance(given, Instant) and at is not None and (meant := clock_text(given.written, now)):
-                passed = "has passed today; tomorrow's is used: " if has_passed_today(given.written, now) else "is "
-                remark(f"--{what} {given}: {passed}{meant}")
+        for option, given in (("--not-before", options.not_before), ("--deadline", options.deadline)):
+            if isinstance(given, Instant) and (understood := given.understood(option, now)):
+                remark(understood)
         return cls(application, options, not_before, deadline, predictor, remark, progress)
 
     def plan(self, answers: Sequence[Answer]) -> Planned:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gas.endpoints import JobDescription
 from gas.errors import BadInput
 from gas.planner import Algorithm
-from gas.times import parse_instant
+from gas.times import clock_text, has_passed_today, parse_instant
 
 if TYPE_CHECKING:  # planning without predictions needs no history
     from gas.prediction.history import History
@@ -65,6 +65,12 @@ class Instant:
     def at(self, now: int) -> int:
         """Return the instant in epoch seconds."""
         return parse_instant(self.written, now)
+
+    def understood(self, option: str, now: int) -> str:
+        """Return a remark on the instant that a time by the local clock means; empty for other forms."""
+        meant = clock_text(self.written, now)
+        passed = "has passed today; tomorrow's is used: " if has_passed_today(self.written, now) else "is "
+        return f"{option} {self}: {passed}{meant}" if meant else ""
 
     def __str__(self) -> str:
         return self.written

@@ -275,16 +275,15 @@ def reserve_command(
     """
     seconds = parse_duration(walltime, "--walltime")
     where = job_endpoint(only(endpoint), config)
-    begin = Instant.parse(start, "--start")
-    found = reserve(
-        where,
-        name,
-        processors,
-        lambda: begin.at(clock_of(where)),
-        seconds,
-        key=key,
-        remark=remark,
-    )
+    given = Instant.parse(start, "--start")
+
+    def begin() -> int:
+        now = clock_of(where)
+        if understood := given.understood("--start", now):
+            remark(understood)
+        return given.at(now)
+
+    found = reserve(where, name, processors, begin, seconds, key=key, remark=remark)
     if found.already and not json:
         remark("reserved earlier with this key")
     _show_job(found.job, json=json)

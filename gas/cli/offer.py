@@ -15,7 +15,6 @@ from gas.cli.completion import QueuedJob
 from gas.cli.options import INSTANTS, ConfigFile, Json, OneEndpoint, only
 from gas.cli.tables import print_json, remark, say
 from gas.errors import BadInput
-from gas.times import clock_text
 
 __all__ = ["offer_command"]
 
@@ -57,8 +56,8 @@ def offer_command(
         if not_before is not None:
             wanted, now = Instant.parse(not_before, "--not-before"), clock_of(there)
             from_then = wanted.at(now)
-            if meant := clock_text(not_before, now):
-                remark(f"--not-before {not_before}: is {meant}")
+            if understood := wanted.understood("--not-before", now):
+                remark(understood)
         found = decline(there, number, from_then)
     else:
         found = there.job(number)

@@ -311,11 +311,13 @@ class S3(Offers):
             raise BadInput(f"walltime {walltime}: must be 1 to {LONGEST} seconds")
 
     def _verify_start(self, what: str, instant: int) -> None:
-        if not self.soonest <= instant <= LATEST - LONGEST:
+        if instant < self.soonest:
             raise BadInput(
-                f"{what} {instant} ({iso_time(instant)}): must be between now, {self.soonest} "
-                f"({iso_time(self.soonest)}), and {LATEST - LONGEST}, in epoch seconds"
+                f"{what} {iso_time(instant)} ({instant}): has passed; it is {iso_time(self.soonest)} "
+                f"({self.soonest}) now: choose a later time"
             )
+        if instant > LATEST - LONGEST:
+            raise BadInput(f"{what} {instant}: is above {LATEST - LONGEST} (epoch seconds), the latest start")
 
     def _evict(self) -> list[Entry]:
         evicted = [e for e in self._waiting.entries if e.processors > self.processors]

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,9 @@ def test_a_reservation_without_a_promise(gas, endpoints, tmp_path):
     assert (made.code, made.err) == (0, "")
     assert "reserved from 2033-05-18T03:33:20Z to 2033-05-18T04:33:20Z" in made.out
     before = int(time.time())
+    by_clock = gas("reserve", "-p", "4", "--start", "2033-05-18 9:00", "-w", "1h", "--config", config)
+    start = datetime(2033, 5, 18, 9).astimezone()
+    assert f"--start 2033-05-18 9:00: is {start.isoformat()} by the local clock, " in " ".join(by_clock.err.split())
     later = gas("reserve", "-p", "4", "--start", "+1h", "-w", "1h", "--config", config, "--json").json
     assert before + 3600 <= later["expected"] <= time.time() + 3600
 
@@ -284,7 +288,7 @@ def test_of_two_schedulers_none_is_chosen_without_a_word(gas, s3, words):
         (["cancel", "99", "-e", "URL"], 1, "there is no job 99"),
         (["reserve", "-e", "URL", "-p", "0", "--start", "+1h", "-w", "1h"], 2, "--processors"),
         (["reserve", "-e", "URL", "-p", "11", "--start", "+1h", "-w", "1h"], 2, "the machine has 10"),
-        (["reserve", "-e", "URL", "-p", "1", "--start", "@5", "-w", "1h"], 2, "must be between now"),
+        (["reserve", "-e", "URL", "-p", "1", "--start", "@5", "-w", "1h"], 2, "1970-01-01T00:00:05Z (5): has passed"),
         (["reserve", "-e", "URL", "-p", "1", "--start", "+1h", "-w", "0s"], 2, "must be at least 1 s"),
     ],
 )

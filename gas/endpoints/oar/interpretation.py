@@ -116,8 +116,16 @@ def interpret(machine: Machine, resource: str = "resource_id", rules: Rules | No
     hierarchy = Hierarchy.of(resource)
     units, left_out = _units(machine, hierarchy, rules.standby)
     if not units:
-        states = ", ".join(f"{count} {state}" for state, count in sorted(left_out.items())) or "it has none"
-        raise Infeasible(f"{machine.name} has no resource on which a job starts ({states})")
+        states = ", ".join(f"{count} {state}" for state, count in sorted(left_out.items()))
+        if not states:
+            raise Infeasible(
+                f"{machine.name}: has no resources for jobs, or none that match the endpoint's `properties`; oarnodes "
+                "lists the properties of each resource"
+            )
+        raise Infeasible(
+            f"{machine.name}: no job can start, since none of its resources is usable ({states}); oarnodes -s shows "
+            "their states"
+        )
     order = order_of(machine, rules.queue, policy=rules.policy, priorities=rules.priorities, chart=rules.chart)
     ahead = [job for job in machine.jobs if job.id not in order.behind and (rules.besteffort or not job.besteffort)]
     if rules.besteffort:
@@ -219,7 +227,7 @@ def _units(machine: Machine, hierarchy: Hierarchy, standby: bool) -> tuple[list[
     for path, resources in parts.items():
         why = [_why_not(one, machine.now, standby) for one in resources]
         if any(why):
-            left_out.update(one or "part of a unit that is not whole" for one in why)
+            left_out.update(one or "usable, but in a unit with an unusable part" for one in why)
             continue
         until = min(one.until if one.until and standby else ENDLESS for one in resources)
         units.append(_Unit(path, resources[0].host, tuple(one.id for one in resources), until))

@@ -217,7 +217,7 @@ def test_a_condition_that_the_database_does_not_understand_is_an_error(oar, endp
     """Oarnodes answers it like one that no resource satisfies: with nothing, and no error."""
     with pytest.raises(BadInput, match=r"does not understand the condition .*core <> <.*texts in single quotes"):
         endpoint(properties="core <> <").availability()
-    with pytest.raises(Infeasible, match="no resource on which a job starts"):
+    with pytest.raises(Infeasible, match="none that match the endpoint's `properties`; oarnodes lists"):
         endpoint(properties="cluster = 'none'").availability()
 
 

@@ -192,7 +192,7 @@ def test_a_unit_of_which_a_part_cannot_be_used_is_not_given_but_dead_parts_are_f
     pair = tuple(replace(one, properties={"network_address": "n1"}) for one in pair)
     dead = Machine("m", 0, (replace(pair[0], state="Dead"), pair[1]), ())
     assert interpret(dead, "nodes").availability.processors == 1
-    with pytest.raises(Infeasible, match="no resource on which a job starts"):
+    with pytest.raises(Infeasible, match=r"none of its resources is usable \(1 suspected, 1 usable, but in a unit"):
         interpret(replace(dead, resources=(replace(pair[0], state="Suspected"), pair[1])), "nodes")
 
 

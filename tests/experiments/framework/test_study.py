@@ -18,6 +18,7 @@ from experiments.framework.study import Chosen, Study, Where, command_of, logs_a
 from gas.errors import BadInput, Missing
 from gas.report.blocks import Report
 from gas.report.rendering import template
+from workloads import LogError
 
 COMMON = {"traces", "log", "month", "seeds", "quick", "output", "workers", "shard", "dask"}
 
@@ -307,6 +308,22 @@ def test_the_report_says_which_jobs_of_an_own_log_take_no_part(tmp_path, capsys)
     ):
         assert f"{words}." in page
         assert f"gas: {words}" in " ".join(err.split())
+
+
+def test_malformed_lines_of_an_own_log_are_left_out_as_by_gas_simulate_but_not_those_of_an_archived_log(
+    tmp_path, capsys
+):
+    log = own_log(tmp_path / "own.swf", (2, 60, 90), (2, 60, 90))
+    with Path(log).open("a") as file:
+        file.write("3 180 x\n")
+    study = replace(BY_MONTH, own_logs=True, report=lambda found, origin: Report("Counting", origin.command, ()))
+    perform(study, usual(STUDY), Where(None, tmp_path / "out", 1), Chosen([log], months=["1970-01"]))  # reads it again
+    words = "own.swf: 1 malformed line left out: wrong number of fields (1)"
+    assert f"{words}." in (tmp_path / "out" / "counting.md").read_text()
+    assert "1 malformed line left out" in capsys.readouterr().err
+    archived = Path(log).rename(tmp_path / "KTH-SP2-1996-2.swf")
+    with pytest.raises(LogError, match="line 4: a line has 18 fields"):
+        logs_at_hand(WITH_OWN, None, chosen=Chosen([str(archived)]))
 
 
 def test_of_a_long_log_of_ones_own_quick_takes_some_months_and_says_which(tmp_path):
