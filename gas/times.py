@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
@@ -107,7 +108,10 @@ def clock_text(text: str, now: int) -> str:
         except ValueError:
             return ""
     at = parse_instant(given, now)
-    return f"{datetime.fromtimestamp(at).astimezone().isoformat()} by the local clock, {iso_time(at)} in UTC"
+    local = datetime.fromtimestamp(at)
+    with suppress(ValueError):  # a time zone a day or more from UTC, as a mistyped TZ makes
+        local = local.astimezone()
+    return f"{local.isoformat()} by the local clock, {iso_time(at)} in UTC"
 
 
 def has_passed_today(text: str, now: int) -> bool:

@@ -13,6 +13,7 @@ from gas import BadInput
 from gas.times import (
     LATEST,
     LONGEST,
+    clock_text,
     duration_text,
     has_passed_today,
     iso_time,
@@ -32,6 +33,12 @@ def utc(monkeypatch):
     yield
     monkeypatch.undo()
     time.tzset()
+
+
+def test_a_time_zone_a_day_from_utc_is_no_reason_to_fail(utc, monkeypatch):
+    monkeypatch.setenv("TZ", "ODD+24")
+    time.tzset()
+    assert clock_text("18:30", 0).startswith("1969-12-31T18:30:00 by the local clock, 1970-01-01T18:30:00Z")
 
 
 @pytest.mark.parametrize(

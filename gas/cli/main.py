@@ -123,9 +123,9 @@ def _usage(error: Any) -> str:
 
 def main() -> None:
     """Entry point of the console script."""
-    for name in ("stdout", "stderr"):  # None if the parent process closed it
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # None if the parent process closed it
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115
     if "utf" not in (sys.stdout.encoding or "").lower():
         _speak_otherwise(sys.stdout)
     try:

@@ -7,12 +7,13 @@ It is locked while a process submits with its key.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -90,14 +91,24 @@ class Page:
 
 
 def write_through(file: IO[str], content: object) -> None:
-    """Replace the contents of a file by JSON; durable when this returns. Raises `BadInput` if it cannot be written."""
+    """Replace the contents of a file by JSON; durable when this returns.
+
+    Raises
+    ------
+    BadInput
+        It cannot be written; it has its previous contents then.
+    """
+    number, new = file.fileno(), json.dumps(content).encode() + b"\n"
+    old = os.pread(number, os.fstat(number).st_size, 0)
     try:
-        file.seek(0)
-        file.write(json.dumps(content) + "\n")  # overwrites the previous one: a crash leaves one of the two
-        file.flush()
-        file.truncate()
-        os.fsync(file.fileno())
+        if os.pwrite(number, new, 0) < len(new):  # overwrites the previous one: a crash leaves one of the two
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.ftruncate(number, len(new))
+        os.fsync(number)
     except OSError as error:
+        with suppress(OSError):
+            os.pwrite(number, old, 0)
+            os.ftruncate(number, len(old))
         raise BadInput(
             f"{file.name}: cannot be written ({error.strerror}); make room, or name another place in XDG_STATE_HOME"
         ) from None

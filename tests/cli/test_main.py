@@ -141,6 +141,14 @@ def test_a_closed_standard_output_is_no_error():
 
 
 @pytest.mark.thorough
+def test_a_closed_standard_input_is_an_empty_one():
+    command = f"{sys.executable} -m gas availability -a - <&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("gas: standard input: is empty")
+
+
+@pytest.mark.thorough
 def test_but_no_job_is_made_whose_number_cannot_be_said(s3, lu):
     submit = f"{sys.executable} -m gas submit {lu} --simulate -e {s3.url}"
     closed = subprocess.run(["bash", "-c", f"{submit} >&-"], capture_output=True, text=True, timeout=60)
