@@ -341,6 +341,10 @@ def test_what_an_endpoint_can_do_is_said_by_its_class(package):
                 assert not isinstance(name, ast.Constant), f"{path.name} {node.lineno}: {ast.unparse(node)}"
 
 
+OF_AGENTS = {"agent.plan", "agent.submit", "agent_for(Work(application), [endpoint]).submit",
+             "agent_for(work, [where]).reshape", "client.submit"}  # fmt: skip
+"""Calls that plan or act: an agent's, and that which hands a part of a backtest to Dask."""
+
 ACTS = {"gas.cli.serve"}
 """A command that is a service: it waits for its own end."""
 
@@ -353,7 +357,9 @@ def test_the_command_line_decides_nothing(path):
     methods = {call.rpartition(".")[2] for call in calls if "." in call}
     if name_of(path) not in ACTS:
         assert "sleep" not in methods, "what is waited for, and how long, is the agent's"
-    assert not calls & {"plan", "gather", "where.reserve", "where.submit", "where.reshape", "where.probe"}
+    assert not calls & {"plan", "gather"}
+    acting = {"plan", "probe", "reserve", "reshape", "submit"}
+    assert {call for call in calls if call.rpartition(".")[2] in acting and "." in call} <= OF_AGENTS
 
 
 WRITERS = {"gas.cli.tables", "gas.cli.main", "gas.cli.pager", "gas.cli.progress"}

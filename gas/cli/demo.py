@@ -12,7 +12,9 @@ import typer
 
 from documents.extras import way_to_install
 from documents.fields import Fields
+from gas.agent.choice import Planned
 from gas.agent.following import follow
+from gas.agent.options import Run
 from gas.application import Application
 from gas.cli.logs import read_log
 from gas.cli.options import Json
@@ -21,8 +23,8 @@ from gas.cli.planning import agent_for
 from gas.cli.progress import progress
 from gas.cli.scripts import Work
 from gas.cli.tables import print_json, print_table, remark, say
-from gas.endpoints import JobDescription, Request, S3Endpoint
-from gas.errors import Infeasible, Missing
+from gas.endpoints import JobDescription, S3Endpoint
+from gas.errors import Missing
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time, relative_text
 from speedup_models import model_from_table
@@ -92,26 +94,27 @@ def demo_command(
                 f"{len(machine.schedule.running)} jobs running, {len(machine.schedule.queued)} waiting.\n",
             )
             endpoint = S3Endpoint(embedded.url, embedded.url)
-            planned = agent_for(Work(application), [endpoint]).plan()
-            answers, found = planned.answers, planned.plan
-            best = found.best
-            if best is None:
-                raise Infeasible("the application of the demo does not fit on this machine; give more --processors")
-            if not json:
-                show_plan(found, answers, explain=True)
-            if plot is not None:
-                draw(found, answers, plot)
-            with scheduler.frozen() as present:
-                before = present.copy()
-            job = JobDescription("lu.C", run_time=best.execution_time).sized(best.processors, best.walltime)
-            accepted = endpoint.submit(Request(best.processors, best.walltime), job)
-            _say_unless(json, f"\nSubmitted job {accepted['id']}: {sentence(best, found)}.")
-            fates = [fate_of(before, c.processors, c.walltime, c.execution_time) for c in found.candidates]
+            schedules = []
+
+            def show(planned: Planned) -> None:
+                if not json:
+                    show_plan(planned.plan, planned.answers, explain=True)
+                if plot is not None:
+                    draw(planned.plan, planned.answers, plot)
+                with scheduler.frozen() as present:
+                    schedules.append(present.copy())
+
+            run = Run(JobDescription("lu.C"), simulate=True)
+            made = agent_for(Work(application), [endpoint]).submit(run, before=show)
+            assert made.planned is not None  # without a key, it is always planned
+            best, found, number = made.planned.best, made.planned.plan, made.job["id"]
+            _say_unless(json, f"\nSubmitted job {number}: {sentence(best, found)}.")
+            fates = [fate_of(schedules[-1], c.processors, c.walltime, c.execution_time) for c in found.candidates]
             expected = next(f for f in fates if f.processors == best.processors)
             speed = max(1.0, (expected.finish - found.now) / WATCH_SECONDS)
             _say_unless(json, f"The clock now runs {speed:.0f} times as fast, until the job has finished.")
             scheduler.accelerate(speed)
-            *_, last = follow(endpoint, accepted["id"], remark)
+            *_, last = follow(endpoint, number, remark)
             done = last.event.data
     if json:
         print_json(_report(found, fates, done))

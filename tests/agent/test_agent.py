@@ -12,6 +12,7 @@ from fake_slurm import FakeSlurm
 
 from gas import Agent, Application, PlanOptions, ReshapeOptions, read_application
 from gas.agent.options import Run
+from gas.agent.reserving import clock_of, reserve
 from gas.endpoints import JobDescription, S3Endpoint, load_configuration
 from gas.endpoints.slurm.directives import Script
 from gas.errors import BadInput, Conflict, Infeasible, Unreachable
@@ -114,6 +115,44 @@ def test_a_waiting_job_is_reshaped_on_an_s3(agent, full):
     waiting = full.simulated(4, 140)
     done = agent(S3Endpoint(full.url, full.url)).reshape(waiting["id"], processors=8)
     assert (done.changed, done.job["processors"], full.job(waiting["id"])["processors"]) == (True, 8, 8)
+
+
+def test_a_script_spreads_over_machines_as_the_commands_do(gas, agent, app, start_s3):
+    sites = [start_s3(8, name=name) for name in ("north", "south")]
+    named = [word for site in sites for word in ("-e", site.url)]
+    script = agent(*(S3Endpoint(site.url, site.url) for site in sites))
+    printed = gas("plan", app, *named, "--coallocate", "--json").json
+    found = script.plan_together()
+    same = ("processors", "walltime", "execution_time")
+    assert {key: found.best.to_wire()[key] for key in same} == {key: printed["best"][key] for key in same}
+    assert (found.best.processors, len(found.best.parts)) == (16, 2)
+    submitted = gas("submit", app, *named, "--coallocate", "--simulate", "--json").json["jobs"]
+    made = script.submit_together(Run(JobDescription("app"), simulate=True)).jobs
+    assert [one.job["processors"] for one in made] == [one["job"]["processors"] for one in submitted]
+    assert [one.endpoint.address for one in made] == [one["endpoint"] for one in submitted]
+
+
+def test_a_script_submits_to_several_queues_as_the_command_does(gas, agent, app, start_s3, tmp_path):
+    sites = [start_s3(32, name=name) for name in ("north", "south")]
+    named = [word for site in sites for word in ("-e", site.url)]
+    printed = gas("submit", app, *named, "--redundant", "--shared", str(tmp_path), "--json", "--", "true").json
+    endpoints = [S3Endpoint(site.url, site.url) for site in sites]
+    made = agent(*endpoints).submit_redundantly(["true"], shared=tmp_path)
+    won = made.settle(lambda one, job: None, print)
+    assert [one.scheduler for one in made.jobs] == [one["scheduler"] for one in printed["jobs"]]
+    assert won.job["processors"] == printed["jobs"][printed["runs"]]["job"]["processors"]
+    assert made.planned.best.scheduler == printed["plan"]["best"]["scheduler"]
+    assert [len(site.get("/v1/jobs?ended=9").json()["jobs"]) for site in sites] == [2, 0]
+
+
+def test_a_script_reserves_as_gas_reserve_does(gas, full):
+    words = ("-e", full.url, "-p", "4", "--start", "+3h", "-w", "30m", "--name", "night")
+    printed = gas("reserve", *words, "--json").json
+    where = S3Endpoint(full.url, full.url)
+    made = reserve(where, "night", 4, lambda: clock_of(where) + 3 * 3600, 1800, remark=print).job
+    same = ("kind", "name", "processors", "walltime", "state")
+    assert {key: made[key] for key in same} == {key: printed[key] for key in same}
+    assert made["start"] == pytest.approx(printed["start"], abs=60)
 
 
 def test_a_scheduler_that_does_not_answer_is_a_remark_as_long_as_one_does(agent, full, remarks):
