@@ -114,7 +114,7 @@ def reshape(
         chosen = found.best if found.worth_it else None
         if processors is not None:
             chosen = _of_size(found, processors)
-        why = found.why() if processors is None else "as asked"
+        why = found.why() if processors is None else "; ".join(["as asked", *filter(None, [found.blocked])])
         if chosen is None or dry_run:
             return Reshaped(number, found, chosen, False, why, standing.job)
         try:
@@ -204,8 +204,7 @@ def expected_as_it_is(found: Reshaping) -> str:
 
 
 def new_shape(chosen: Candidate, found: Reshaping) -> str:
-    """Return another shape in words, with its expected start and finish."""
-    start, finish = _instants(chosen, found)
+    """Return another shape in words, with its expected start and finish unless the job is held in any shape."""
     later, current = "", found.current
     before, walltime = "", duration_text(chosen.walltime)
     if current is not None and current.processors != chosen.processors:
@@ -215,6 +214,9 @@ def new_shape(chosen: Candidate, found: Reshaping) -> str:
     if current is not None and chosen.kind == current.kind == "promise" and chosen.start > current.start:
         given, kept = (relative_text(one.start, found.now) for one in (chosen, current))
         later = f" (promised to start {given} instead of {kept} at the latest)"
+    if found.blocked is not None:
+        return f"{chosen.size_text}{before}, walltime {walltime}"
+    start, finish = _instants(chosen, found)
     return f"{chosen.size_text}{before}, walltime {walltime}, to start {start}{later} and to finish {finish}"
 
 

@@ -153,11 +153,14 @@ def schedulers_of(
     """
     path = None if config is None else Path(config)
     if given is None:
+        _check_limits(limits, [])
         return chosen_endpoints(os.environ.get("GAS_ENDPOINT", "").split() or None, None, path)
     if isinstance(given, Endpoint | AvailabilityList | NodeAvailability | str | os.PathLike):
         given = [given]
     if not isinstance(given, Iterable):
         raise BadInput(f"scheduler {_shown(given)}: {_SCHEDULERS}")
+    given = list(given)
+    _check_limits(limits, [one.scheduler for one in given if isinstance(one, AvailabilityList | NodeAvailability)])
     names: list[str] = []
     others: list[Scheduler] = []
     for one in given:
@@ -175,6 +178,23 @@ def schedulers_of(
     if not names and not others:
         raise BadInput("no scheduler to plan with; give at least one, or leave it out for those of the configuration")
     return [*(chosen_endpoints(names, None, path) if names else []), *others]
+
+
+def _check_limits(limits: object, lists: Sequence[str]) -> None:
+    """Refuse limits that would apply to nothing: a plan without them could have a request that is not allowed."""
+    if not limits:
+        return
+    if not isinstance(limits, Mapping) or not all(isinstance(one, Limits) for one in limits.values()):
+        raise BadInput(
+            f'limits {_shown(limits)}: write Limits for each list, as in {{"kth": Limits(max_walltime=3600)}}'
+        )
+    for name in limits:
+        if name not in lists:
+            known = f"there are {', '.join(lists)}" if lists else "no scheduler is given as one"
+            raise BadInput(
+                f"limits: no availability list is called {_shown(name)} ({known}); the limits of all other schedulers "
+                "belong in the configuration"
+            )
 
 
 _SCHEDULERS = "write an endpoint, an availability list, its file, the address of an S³, or a name in gas.toml"

@@ -208,10 +208,13 @@ def part_of_file(path: Path, limit: int, after: int | None, whose: str) -> bytes
     NotFound
         The file is not on this machine.
     Forbidden
-        It cannot be read.
+        It cannot be read, or only once.
     """
     try:
-        with path.open("rb") as file:
+        # Does not block on a pipe without a writer.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            if not file.seekable():
+                raise Forbidden(f"{path}: is a pipe, which only one program can read ({whose})")
             size = file.seek(0, 2)
             file.seek(max(0, size - limit) if after is None else after)
             return file.read(limit)

@@ -61,6 +61,20 @@ def test_several_lists_are_planned_with_together():
     assert limited.best.scheduler == "of 8"
 
 
+@pytest.mark.parametrize("schedulers", [CLUSTER, None, AvailabilityList.of([NOW], [8], scheduler="of 8")])
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"of 16": gas.Limits(4)}, "limits: no availability list is called 'of 16'"),
+        ({"of 8": 4}, "limits {'of 8': 4}: write Limits for each list"),
+        (4, "limits 4: write Limits for each list"),
+    ],
+)
+def test_limits_that_would_apply_to_nothing_are_refused(schedulers, limits, said):
+    with pytest.raises(BadInput, match=said):
+        gas.plan(OCEAN, schedulers, limits=limits)
+
+
 def test_an_old_file_is_refused_and_a_list_at_hand_is_not():
     with pytest.raises(BadInput, match="stale"):
         gas.plan(OCEAN, CLUSTER)

@@ -84,6 +84,14 @@ def test_a_size_that_is_asked_for_is_given(story):
         reshaped(processors=3)
 
 
+def test_no_start_is_named_for_a_job_that_is_held_in_any_shape(story):
+    story.becomes("queued", held=True, message="waits because of Dependency")
+    done = reshaped(processors=2)
+    assert str(done) == (
+        "job 7 requests 2 processors instead of 4, walltime 4m24s; as asked; it waits because of Dependency"
+    )
+
+
 def test_by_a_plan_of_another_time_nothing_is_done_unless_that_is_meant(story):
     story.change((0, 0), (60, 16))
     story.time = lambda: made_reshaping.NOW + 1000
