@@ -15,8 +15,9 @@ __all__ = ["blocked"]
 def blocked(cluster: Cluster) -> dict[int, str]:
     """Return the waiting jobs that a limit holds back now, and its reason.
 
-    Slurm's reason decides. Jobs that Slurm has not tested yet (without a start, and with another reason) are tested
-    here if their account and QOS are shown; the limits of other users' associations are not.
+    Slurm's reason decides. Jobs with another reason and without a planned start are tested here if their account and
+    QOS are shown; the limits of other users' associations are not. Either Slurm has not tested them yet, or a start is
+    published without nodes: then a scheduler has replaced the reason, or something else keeps nodes from being held.
     """
     partitions = {one.name: one for one in cluster.partitions}
     known: dict[Hashable, str] = {}
@@ -27,7 +28,7 @@ def blocked(cluster: Cluster) -> dict[int, str]:
         reason = job.reason.strip("()")
         if of_limit(reason):
             found[job.id] = reason
-        elif job.start is None and job.account and cluster.accounting is not None:
+        elif (job.start is None or not job.planned_nodes) and job.account and cluster.accounting is not None:
             like = _like(job)  # long queues consist of similar jobs
             if like not in known:
                 known[like] = _reason(cluster, job, [partitions[one] for one in job.partitions if one in partitions])

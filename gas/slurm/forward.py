@@ -269,9 +269,6 @@ class Forward:
                 soon += state.rows.licences[record]
         return np.minimum(soon, state.licences)
 
-    def _limited(self, index: NDArray[np.int64]) -> NDArray[np.int8]:
-        return self.waiting.restraints.limited(index, self.clock.now, self.jobs)
-
     def _plans(self, rows: Records) -> Plans:
         count, room = len(rows.job), int(min(rows.tasks.sum(), self.waiting.room)) + 1
         made = empty_plans(count, room, len(self.state.names))
@@ -357,8 +354,9 @@ class Forward:
             places = there[(plans.from_[: len(there)] == now) & ~rows.probe[there]].tolist()[:new]
             kept = 0
             for place in places:
-                if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0] in (1, 2)):
-                    break  # its tasks have started in another partition, or earlier starts have used up its limit
+                held = waiting.restraints.limited(index[[place]], now, self.jobs)[0] in (1, 2)
+                if kept and (held or self.together.any or not waiting.tasks[index[place]]):
+                    break  # earlier starts have started its tasks, used up its limit, or changed which nodes it prefers
                 if not stops and self._exceeds(int(index[place]), before + kept):
                     refused.add(int(index[place]))
                     break
@@ -390,7 +388,7 @@ class Forward:
         now, licences = self.clock.now, self.state.licences
         for _ in records:
             self.holders.append(Holder(0, None, -1, "", now, now, licences))
-        for at in range(first + len(records) - 1, first - 1, -1):
+        for at in reversed(range(first, first + len(records))):
             self.holders.leave(at)
         licences[:] += self.state.rows.licences[list(records)].sum(axis=0)
 

@@ -284,7 +284,10 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
     if reason.startswith(BY_LIMIT) and "assoc_limit_stop" not in cluster.scheduling.parameters:  # else it is planned
         return Blocked.LIMIT, reason
     if _account_denied(job, partition):
-        return Blocked.ACCOUNT, f"AllowAccounts or DenyAccounts of {partition.name}"
+        limited = job.start is not None and not job.planned_nodes and _shows_nodes(cluster)
+        return (
+            Blocked.PARTITION if limited else Blocked.ACCOUNT, f"AllowAccounts or DenyAccounts of {partition.name}",
+        )  # fmt: skip
     found = _REASONS.get(reason)
     if found is not None and (found is not Blocked.PARTITION or len(job.partitions) == 1):
         return found, reason
@@ -313,6 +316,11 @@ def _short_of_last(job: Job) -> bool:
     raised = job.cpus_per_node is not None and job.cpus_per_node < per_node * job.cpus_per_task
     has_gpus = job.gres_per_node or job.gres_per_task or job.gres_per_job
     return raised and (job.tasks_asked or 0) % per_node > 0 and not has_gpus
+
+
+def _shows_nodes(cluster: Cluster) -> bool:
+    """Return whether plans are published with their nodes; one without them is a job's that a limit holds, too."""
+    return any(job.pending and job.planned_nodes for job in cluster.jobs)
 
 
 def _account_denied(job: Job, partition: Partition) -> bool:

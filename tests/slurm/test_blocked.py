@@ -27,8 +27,9 @@ def test_jobs_that_it_has_not_tested_are_tested_here():
 
 
 def test_a_job_with_a_plan_is_not_held_back():
-    jobs = [running(1, 6, 600), waiting(2, 4, reason="Priority", start=2_000_000)]
-    assert blocked(a_cluster(AT_ITS_LIMIT, jobs=jobs)) == {}
+    planned = waiting(2, 4, reason="Priority", start=2_000_000, planned_nodes=("n1",))
+    jobs = [running(1, 6, 600), planned, replace(planned, id=3, planned_nodes=())]
+    assert blocked(a_cluster(AT_ITS_LIMIT, jobs=jobs)) == {3: "QOSMaxCpuPerUserLimit"}, "a start without nodes"
 
 
 def test_nor_is_one_that_may_run_in_another_partition():

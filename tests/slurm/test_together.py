@@ -60,6 +60,14 @@ def test_the_backfill_scheduler_prefers_them_too():
     assert nodes(made, (2, OTHER), (3, MINE), (40, OTHER), (2, MINE | {"time_limit": 300}))[2] == ("n1", "n2")
 
 
+def test_the_backfill_scheduler_prefers_nodes_of_a_job_that_it_has_started_in_the_same_cycle():
+    """The second one waits, and closes the partition for the main scheduler."""
+    mine = MINE | {"time_limit": 300}
+    asked = (2, OTHER), (40, OTHER), (2, mine | {"required_nodes": ("n3",)}), (2, mine)
+    assert nodes(a_cluster(an_accounting()), *asked) == [("n1",), ("n3",), ("n1",)]
+    assert nodes(a_cluster(an_accounting(mine=GROUP)), *asked) == [("n1",), ("n3",), ("n3",)]
+
+
 @pytest.mark.parametrize(("bounds", "expected"), [(Bounds(group_tres={"node": 1.0}), "n1"), (Bounds(), "n2")])
 def test_what_is_asked_before_submission_prefers_them_too(bounds, expected):
     """A node of mine has three CPUs free and another's two: the tighter one would be one node too many."""
