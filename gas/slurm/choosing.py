@@ -19,7 +19,6 @@ from gas.slurm.fitting import (
     MOST,
     OF_JOB,
     ORDER,
-    TASK_CPUS,
     TIGHTEST,
     WANTED,
     WHOLE,
@@ -98,9 +97,9 @@ def choose_with(capacity: NDArray[np.int64], choice: Choice, first_node: bool, w
     if need[ORDER] == LINEAR:
         return by_runs(capacity, count, choice)
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
-        return _first(capacity, count, choice) and distribute_tasks(capacity, choice)
+        return _first(capacity, count, choice) and distribute_tasks(choice)
     if _in_order(capacity, count, choice):
-        return distribute_tasks(capacity, choice)
+        return distribute_tasks(choice)
     left = work.left
     for node in range(len(capacity)):
         left[node] = capacity[node]
@@ -130,7 +129,7 @@ def choose_with(capacity: NDArray[np.int64], choice: Choice, first_node: bool, w
         if count < need[LEAST] or total < need[CPUS]:
             return False
         if _in_order(left, count, choice):
-            return distribute_tasks(capacity, choice)
+            return distribute_tasks(choice)
 
 
 @lean_kernel
@@ -213,13 +212,11 @@ def _least_loaded(capacity: NDArray[np.int64], count: int, choice: Choice) -> bo
     """
     if not begin(capacity, choice):
         return False
-    need, machine, work, given = choice.need, choice.machine, choice.work, choice.given
+    machine, work, given = choice.machine, choice.work, choice.given
     still, weight = work.still, work.weight
-    tasks = need[CPUS] // need[TASK_CPUS]
     for at in range(count):
         node = work.places[at]
-        here = min(tasks, capacity[node] // need[TASK_CPUS])
-        weight[node] = weight_of(node, here, choice)
+        weight[node] = weight_of(node, capacity[node], choice)
     before, alike = -1, -1
     while still[MOST_STILL] > 0 and not has_enough(work):
         lowest = -1
@@ -265,11 +262,10 @@ def _consecutive(capacity: NDArray[np.int64], count: int, choice: Choice) -> boo
     runs = 0
     bounds, weight = work.bounds, work.weight
     previous = -2
-    tasks, order = need[CPUS] // need[TASK_CPUS], need[ORDER]
+    order = need[ORDER]
     for at in range(count):
         node = work.places[at]
-        here = min(tasks, capacity[node] // need[TASK_CPUS])
-        weight[node] = weight_of(node, here, choice)
+        weight[node] = weight_of(node, capacity[node], choice)
         alike = previous == node - 1 and (need[CONTIGUOUS] or weight[node] == weight[previous])
         if not alike or order != TIGHTEST:
             bounds[runs, 0] = node

@@ -17,16 +17,16 @@ __all__ = ["COLUMNS", "capable", "cpus_on", "gpus_on", "held_on", "leave_weights
 COLUMNS = (
     CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
     LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES, GPU_CPUS, NODE_CPUS, BOUND, CPU_MEMORY, FILLED, UNBOUND,
-    BY_GPUS, ORDER, THREADS, CORE_TASKS, LONE_TASKS,
+    ORDER, THREADS, CORE_TASKS, LONE_TASKS,
     CORE_MEMORY, NODE_MEMORY,
-) = range(29)  # fmt: skip
+) = range(28)  # fmt: skip
 """Columns of a need.
 
 - CPUs: CPUS in all; TASK_CPUS per task; GPU_CPUS per GPU; NODE_CPUS at least on each node, for its GPUs; BOUND at most
   on each node (0: no bound). LIMITED is the number of the partition's limit on CPUs per node (-1: none), LIMITED_CPUS
   its value. MULTIPLES: only CPUs that make up whole tasks count.
 - Tasks: PER_NODE is the number per node (0: any). With it, FILLED: each node gets that number even if fewer are left;
-  UNBOUND: nodes are chosen by all CPUs that they could give. BY_GPUS: tasks are distributed like the job's GPUs.
+  UNBOUND: nodes are chosen by all CPUs that they could give.
 - Nodes: LEAST, WANTED and MOST are numbers of nodes. WHOLE: no other job shares them; CONTIGUOUS; HAS_REQUIRED: some
   are required. ORDER: the order of nodes of equal weight.
 - Memory in MB: MEMORY per node; ALL_MEMORY: all of each node; TASK_MEMORY per task; CPU_MEMORY per CPU, for all CPUs of
@@ -175,8 +175,17 @@ def capable(
 
 
 @lean_kernel
-def gpus_on(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, whole: int) -> int:
-    """Return how many GPUs of a node a job could take, which moves the node ahead of others (near_gpus)."""
+def gpus_on(
+    node: int, capacity: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use
+) -> int:
+    """Return how many GPUs of a node a job could take, which moves the node ahead of others (near_gpus).
+
+    The CPUs that the node can give count only with CPUs per GPU (seen on 22.05, 24.11 and 26.05: with one CPU free, a
+    node with four GPUs comes as early as idle ones for -n 7 --gpus-per-task=1, and after them with --cpus-per-gpu=2).
+    """
+    tasks = need[CPUS] // need[TASK_CPUS]
+    if need[GPU_CPUS] > 0:
+        tasks = min(tasks, capacity // need[TASK_CPUS])
     near = -1
     for column in range(gres.shape[1]):
         asked = max(gres[OF_TASK, column], gres[OF_NODE, column], gres[OF_JOB, column])
@@ -184,7 +193,7 @@ def gpus_on(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, task
             # no more than the job would take (seen: all GPUs of a whole node)
             left = machine.gres[node, column] - use.gres[node, column]
             asked = max(gres[OF_TASK, column] * tasks, gres[OF_NODE, column], gres[OF_JOB, column])
-            if not whole:
+            if not need[WHOLE]:
                 left = min(left, asked)
             near = left if near < 0 else min(near, left)
     return int(min(max(near, 0), 255))
@@ -199,8 +208,6 @@ def leave_weights(
     Each test of a node sets its weight (job_test.c, _can_job_run_on_node, until 23.02), which stays if the test fails.
     """
     if len(machine.near) > 0 and need[HAS_GRES]:
-        tasks = need[CPUS] // need[TASK_CPUS]
         for node in range(len(capacity)):
             if capacity[node] > 0:
-                here = min(tasks, capacity[node] // need[TASK_CPUS])
-                machine.near[node] = gpus_on(node, gres, machine, use, here, need[WHOLE])
+                machine.near[node] = gpus_on(node, capacity[node], need, gres, machine, use)

@@ -354,8 +354,8 @@ class Forward:
             places = there[(plans.from_[: len(there)] == now) & ~rows.probe[there]].tolist()[:new]
             kept = 0
             for place in places:
-                held = waiting.restraints.limited(index[[place]], now, self.jobs)[0] in (1, 2)
-                if kept and (held or self.together.any or not waiting.tasks[index[place]]):
+                over = waiting.restraints.limited(index[[place]], now, self.jobs)[0] in (1, 2)
+                if kept and (over or self.together.any or not waiting.tasks[index[place]]):
                     break  # earlier starts have started its tasks, used up its limit, or changed which nodes it prefers
                 if not stops and self._exceeds(int(index[place]), before + kept):
                     refused.add(int(index[place]))

@@ -108,7 +108,8 @@ class Needs:
         if job.id and job.cpus < tasks * max(job.cpus_per_task, 1) and not (per_node or by_gpus):
             tasks = 0  # none requested: NumTasks is the least number of nodes; each gives the CPUs of one task
         alone = len(job.gres_per_job) == 1 and not (of_task or of_node or of_job or per_node)
-        row[fitting.BY_GPUS] = self.rules.tasks_by_gpus and alone and gpus == tasks
+        if self.rules.tasks_by_gpus and alone and gpus == tasks:
+            of_job = (replace(job.gres_per_job[0], count=1),)
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
         row[fitting.TASK_CPUS] = per_task
         row[fitting.PER_NODE] = per_node

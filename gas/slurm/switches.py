@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.slurm.cluster import Switch
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, LEAST, TASK_CPUS, WANTED
+from gas.slurm.fitting import HAS_REQUIRED, LEAST, WANTED
 from gas.slurm.machine import BOUNDLESS, Tree
 from gas.slurm.taking import (
     CPUS_STILL,
@@ -249,11 +249,9 @@ def by_switches(capacity: NDArray[np.int64], count: int, choice: Choice) -> bool
     if not begin(capacity, choice):
         return False
     switches[:] = 0
-    tasks = need[CPUS] // need[TASK_CPUS]
     for at in range(count):
         node = work.places[at]
-        here = min(tasks, capacity[node] // need[TASK_CPUS])
-        work.weight[node] = weight_of(node, here, choice)
+        work.weight[node] = weight_of(node, capacity[node], choice)
         _count_up(tree.leaf[node], capacity[node], work.weight[node], work, tree)
         if given[node] > 0:
             _mark(tree.leaf[node], work, tree)

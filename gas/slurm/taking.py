@@ -18,7 +18,6 @@ from gas.slurm.fitting import (
     OF_JOB,
     TASK_CPUS,
     WANTED,
-    WHOLE,
     gpus_on,
     threads_on,
 )  # fmt: skip
@@ -106,12 +105,12 @@ def work_of(machine: Machine, jobs: int) -> Work:
 
 
 @lean_kernel
-def weight_of(node: int, tasks: int, choice: Choice) -> int:
+def weight_of(node: int, capacity: int, choice: Choice) -> int:
     """Return the weight of a node for a job; at equal weight, more free GPUs come first (sched_weight)."""
     need, machine = choice.need, choice.machine
     weight = (machine.weight[node] + choice.work.behind[node]) * 256 + 255
     if need[HAS_GRES]:
-        weight -= gpus_on(node, choice.gres, machine, choice.use, tasks, need[WHOLE])
+        weight -= gpus_on(node, capacity, need, choice.gres, machine, choice.use)
     elif len(machine.near) > 0:
         weight -= machine.near[node]
     return int(weight)

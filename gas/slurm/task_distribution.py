@@ -7,14 +7,12 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.slurm.fitting import (
-    BY_GPUS,
     CPUS,
     FILLED,
     LIMITED,
     LONE_TASKS,
     MULTIPLES,
     NODE_CPUS,
-    OF_JOB,
     PER_NODE,
     TASK_CPUS,
     WHOLE,
@@ -27,7 +25,7 @@ __all__ = ["distribute_tasks"]
 
 
 @lean_kernel
-def distribute_tasks(capacity: NDArray[np.int64], choice: Choice) -> bool:
+def distribute_tasks(choice: Choice) -> bool:
     """Distribute the tasks of a job over its chosen nodes; return whether it can start with the result.
 
     Tasks go to the nodes in turn, as long as each has CPUs: the nodes chosen for a range of node counts, or for GPUs,
@@ -46,7 +44,7 @@ def distribute_tasks(capacity: NDArray[np.int64], choice: Choice) -> bool:
         return False
     if need[PER_NODE] > 0:
         _per_node(need, given, nodes)
-    elif not (need[BY_GPUS] and _by_gpus(capacity, choice)) and total > need[CPUS]:
+    elif total > need[CPUS]:
         _in_turn(need, given)
     return _as_it_can(need, machine, given)
 
@@ -73,35 +71,6 @@ def _per_node(need: NDArray[np.int64], given: NDArray[np.int64], nodes: int) -> 
             own = need[PER_NODE] if need[FILLED] else tasks // nodes + (place < tasks % nodes)
             given[node] = max(own, 1) * need[TASK_CPUS]
             place += 1
-
-
-@lean_kernel
-def _by_gpus(capacity: NDArray[np.int64], choice: Choice) -> bool:
-    """Give each node as many tasks as the job has GPUs there; return False, without changes, if some do not fit."""
-    need, gres, given = choice.need, choice.gres, choice.given
-    machine, use = choice.machine, choice.use
-    column, most = -1, 0
-    for one in range(gres.shape[1]):
-        if column < 0 and gres[OF_JOB, one] > 0:
-            column = one
-    if column < 0:
-        return False
-    for node in range(len(given)):
-        most = max(most, machine.gres[node, column] - use.gres[node, column] if given[node] > 0 else 0)
-    for write in (False, True):
-        left = gres[OF_JOB, column]
-        for free in range(most, -1, -1):  # nodes with most free GPUs first
-            for node in range(len(given)):
-                if given[node] > 0 and machine.gres[node, column] - use.gres[node, column] == free:
-                    here = min(left, free)
-                    if here <= 0 or here * need[TASK_CPUS] > capacity[node]:
-                        return False
-                    left -= here
-                    if write:
-                        given[node] = here * need[TASK_CPUS]
-        if left > 0:
-            return False
-    return True
 
 
 @lean_kernel

@@ -86,8 +86,7 @@ class Rules(NamedTuple):
         With tasks per node, nodes are chosen by the CPUs of that many tasks, and get only the tasks that exist; before,
         they are chosen by all CPUs that they could give, and each gets the requested number of tasks.
     tasks_by_gpus
-        If a job has as many GPUs in all as tasks, each node gets as many tasks as GPUs; before, tasks go to the nodes
-        in turn.
+        If a job has as many GPUs in all as tasks, each task has one; before, GPUs and tasks are independent.
     magnetic_ends
         A magnetic reservation attracts only jobs that would end before it does.
     lone_tasks, tasks_together
@@ -210,7 +209,9 @@ ROWS = (
         "tasks_by_gpus",
         (24, 11, 0),
         "seen on all releases: on three nodes with 8 CPUs and 4 GPUs, -n 10 --gpus=10 gets 7, 2 and 1 CPUs on 22.05, "
-        "and 4, 4 and 2 on 24.11 and 26.05; -n 8 --gpus=5 gets 7 and 1; between unknown",
+        "and 4, 4 and 2 on 24.11 and 26.05; -n 8 --gpus=5 gets 7 and 1; if the second of four has one CPU free, "
+        "-n 7 --gpus=7 gets 4, 1 and 2 on the first three, as with --gpus-per-task=1, and on 22.05 6 and 1 on two; "
+        "between unknown",
     ),
     Row(
         "lone_tasks",

@@ -71,7 +71,7 @@ def add(use: Use, running: Running, job: int, sign: int) -> None:
         node = running.node[share]
         use.cpus[node] += sign * running.cpus[share]
         use.memory[node] += sign * running.memory[share]
-        use.jobs[node] += sign
+        use.jobs[node] += sign * (running.cpus[share] > 0)  # a suspended job leaves its nodes to exclusive jobs
         use.whole[node] += sign * running.whole[job]
         for column in range(use.gres.shape[1]):
             use.gres[node, column] += sign * running.gres[share, column]

@@ -147,4 +147,4 @@ def test_a_suspended_job_keeps_its_memory_and_gives_its_cpus_back_unless_slurm_r
     held = running(1, "n0", end=600, state="SUSPENDED", memory_on={"n0": 300}, exclusive=True)
     made = replace(cluster(held), settings=Settings(preempt_mode=mode))
     _, _, _, use, _ = built(made, memory=True)
-    assert (use.cpus[0], use.memory[0], use.whole[0]) == (cpus, 300, whole)
+    assert (use.cpus[0], use.memory[0], use.whole[0], use.jobs[0]) == (cpus, 300, whole, whole)

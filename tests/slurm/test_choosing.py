@@ -170,17 +170,33 @@ def test_a_job_of_whole_nodes_goes_where_most_gpus_are():
 
 
 def test_gpus_for_which_a_node_has_no_cpus_do_not_count():
-    """Seen on 22.05: tasks with a GPU and two CPUs each go to the nodes that take most of them."""
+    """With CPUs per GPU, tasks go to the nodes that take most of them; seen on all releases, also without them."""
     busy = running(9, "n0", end=3600, cpus=2, cpus_on={"n0": 2}, memory_on={}, gres_on={})
     made = with_nodes(cluster(busy, nodes=3), gres=[(Gres("gpu", "", 2),)] * 3)
     asked = {"cpus": 8, "tasks_asked": 4, "cpus_per_task": 2, "gres_per_task": (Gres("gpu", "", 1),)}
-    assert places(made, **asked) == [1, 2]
+    assert places(made, **asked, cpus_per_gpu=2) == [1, 2]
+    assert places(made, **asked) == [0, 1, 2]
 
 
-def distributed(asked, version, free=(8, 8, 8, 8, 8, 8), **fields):
-    """Return how many CPUs each node gives to a job that starts now."""
+@pytest.mark.parametrize(
+    ("version", "asked", "cpus"),
+    [
+        (OLD, {"gres_per_job": 7}, [6, 1, 0, 0]), (MIDDLE, {"gres_per_job": 7}, [4, 1, 2, 0]),
+        (NEW, {"gres_per_job": 7}, [4, 1, 2, 0]), (NEW, {"gres_per_job": 5}, [6, 1, 0, 0]),
+        (OLD, {"gres_per_task": 1}, [4, 1, 2, 0]), (NEW, {"gres_per_task": 1}, [4, 1, 2, 0]),
+    ],
+)  # fmt: skip
+def test_as_many_gpus_as_tasks_are_one_for_each_task(version, asked, cpus):
+    """Seen on all releases with -n 7 on nodes of 8 CPUs and 4 GPUs, of which the second has one CPU free."""
+    fields = {name: (Gres("gpu", "", count),) for name, count in asked.items()}
+    assert distributed(7, version, (8, 1, 8, 8), 4, **fields) == cpus
+
+
+def distributed(asked, version, free=(8, 8, 8, 8, 8, 8), gpus=0, **fields):
+    """Return how many CPUs each node, with so many GPUs, gives to a job that starts now."""
     busy = [running(9 + n, f"n{n}", end=999, cpus_on={f"n{n}": 8 - has}) for n, has in enumerate(free) if has < 8]
-    made = cluster(*busy, job(1, asked, **fields), nodes=6, cpus=8, version=version)
+    made = cluster(*busy, job(1, asked, **fields), nodes=len(free), cpus=8, version=version)
+    made = with_nodes(made, gres=[(Gres("gpu", "a100", gpus),) if gpus else ()] * len(free))
     forward = Forward(Beginning.of(made, ()), {})
     forward.run(NOW)
     return [forward.jobs[1, None].cpus_on.get(node.name, 0) for node in made.nodes]
@@ -252,7 +268,7 @@ def test_tasks_are_distributed_in_turn_where_nodes_were_given_more_than_they_nee
     state = Beginning.of(cluster(nodes=4, cpus=8)).state
     required, gres = np.zeros(4, np.bool_), np.zeros((3, 1), np.int64)
     choice = Choice(need, gres, required, state.machine, state.use, work_of(state.machine, 0), made)
-    assert distribute_tasks(made.copy(), choice)
+    assert distribute_tasks(choice)
     assert made.tolist() == found
 
 
