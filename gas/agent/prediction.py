@@ -52,6 +52,8 @@ __all__ = ["Predictor"]
 FRESH_SECONDS = 3_600.0
 """Seconds for which a scheduler's records of its past are reused, if one job is planned repeatedly."""
 
+_OTHERWISE = "give a file with its history (--predict FILE), or leave out --predict"
+
 _COMPILING = "first use: compiling the predictor (up to two minutes)"
 
 FEW = 100
@@ -236,7 +238,12 @@ class Predictor:
         BadInput
             The scheduler has too few records of its past.
         """
-        past = history.past(snapshot)
+        try:
+            past = history.past(snapshot)
+        except BadInput as problem:
+            if self.options.history is not None:
+                raise
+            raise BadInput(f"{problem}; {_OTHERWISE}") from None
         remarks: tuple[str, ...] = ()
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
@@ -248,7 +255,7 @@ class Predictor:
         if self.options.history is None and learnt < LEAST_ENDED:
             raise BadInput(
                 f"{many(learnt, 'job')} {'has' if learnt == 1 else 'have'} ended on {endpoint.name}; predictions need "
-                f"{LEAST_ENDED}: give a file with its history (--predict FILE), or leave out --predict"
+                f"{LEAST_ENDED}: {_OTHERWISE}"
             )
         if learnt < FEW:
             few = f"only {many(learnt, 'job')} of {history.name} ended before now"
@@ -414,7 +421,7 @@ def _asked(endpoint: Endpoint, name: str, remark: Callable[[str], object]) -> Hi
     except (BadInput, Unreachable, LogError) as error:
         problem = f"{name}'s {error}" if isinstance(error, LogError) else str(error)
         kind = Unreachable if isinstance(error, Unreachable) else BadInput
-        raise kind(f"{problem}; give a file with its history (--predict FILE), or plan without --predict") from None
+        raise kind(f"{problem}; {_OTHERWISE}") from None
     for line in history.remarks:
         remark(f"{name}'s {line}")
     return replace(history, name=f"{name}'s {history.name}")

@@ -16,7 +16,7 @@ from gas.cli.planning import Everything, Explain, Planning, Plot, Spreading, age
 from gas.cli.scripts import Subject
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer
-from gas.errors import BadInput, Infeasible
+from gas.errors import BadInput, GasError, Infeasible
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time, relative_text
 
@@ -102,6 +102,8 @@ def plan_command(
                 say(f"or by hand: {line}")
     if found.best is None:
         raise Infeasible(why_nothing(found))
+    if (by_likely := predicted(found)) is not None and not by_likely.predictions:
+        raise GasError("--predict: no start could be predicted; the plan shown is by planned starts, as without it")
 
 
 def _line_of(app: Application, planned: Planned) -> str | None:
@@ -132,7 +134,7 @@ def without_predictions(found: PredictedPlan) -> str:
     """Return in words how the planner's own choice differs from the choice by predictions."""
     best, planned = found.best, found.planned.best
     if not found.predictions:
-        return "Nothing is predicted; planned starts decided."
+        return "No start is predicted, so planned starts decide, as without --predict."
     if best is not None and planned is None:
         return "Without predictions there would be no request: none is planned to finish by the deadline."
     if best is None or planned is None or best == planned:

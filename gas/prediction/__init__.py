@@ -81,4 +81,5 @@ class NotPredicted:
         """Return it as part of a sentence."""
         if self.soon:
             return "planned start, not predicted yet: repeat the command in a minute"
-        return f"planned start, not predicted: {many(self.samples, 'sample')} in time, {LEAST_SAMPLES} are needed"
+        made = many(self.samples, "simulation")
+        return f"planned start, not predicted: {made} of the queue in time, {LEAST_SAMPLES} are needed"

@@ -232,7 +232,7 @@ class Queue:
         remarks = list(run.begin.waiting.remarks)
         count = len(starts)
         if count < min(LEAST_SAMPLES, samples):
-            return NotPredicted(count, f"its queue is too long to be simulated often enough in {seconds:g} s"), remarks
+            return NotPredicted(count, f"its queue is long, or this computer busy: the limit is {seconds:g} s"), remarks
         if count < samples:
             remarks.append(fewer_samples(count, samples))
         if never := float((starts >= now + HORIZON).mean()):

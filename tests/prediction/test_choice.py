@@ -110,7 +110,7 @@ def test_candidates_without_a_forecast_keep_their_planned_starts():
     ]
 
 
-NONE_IN_TIME = "planned start, not predicted: 0 samples in time, 10 are needed"
+NONE_IN_TIME = "planned start, not predicted: 0 simulations of the queue in time, 10 are needed"
 
 
 def test_a_planned_start_is_not_a_prediction_and_has_no_probability():

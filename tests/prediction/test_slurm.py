@@ -126,8 +126,8 @@ def test_where_no_sample_is_done_in_time_nothing_is_predicted(monkeypatch, candi
     clock = count()
     found, remarks = queue.forecast(past(), [60] * candidates, planned, {}, seconds=10, clock=clock.__next__)
     assert next(clock) < 20
-    assert (found, remarks) == (NotPredicted(0, "its queue is too long to be simulated often enough in 10 s"), [])
-    assert str(found) == "planned start, not predicted: 0 samples in time, 10 are needed"
+    assert (found, remarks) == (NotPredicted(0, "its queue is long, or this computer busy: the limit is 10 s"), [])
+    assert str(found) == "planned start, not predicted: 0 simulations of the queue in time, 10 are needed"
 
 
 @pytest.mark.thorough(but=1)
