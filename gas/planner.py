@@ -30,6 +30,7 @@ __all__ = [
     "FASTEST",
     "SCHEMA",
     "SLOWEST",
+    "UNIT_NOUNS",
     "Algorithm",
     "Candidate",
     "Limits",
@@ -45,6 +46,9 @@ SCHEMA = "gas.plan/1"
 
 SLOWEST, FASTEST = 0.001, 1000.0
 """The range of `Limits.speed`: factors beyond it come from mistaken units."""
+
+UNIT_NOUNS: dict[SizeUnit, str] = {"processors": "processor", "nodes": "node", "gpus": "GPU"}
+"""What a size counts, in the singular."""
 
 Algorithm = Literal["exact", "walk"]
 
@@ -75,10 +79,7 @@ class Candidate:
     @property
     def size_text(self) -> str:
         """Its size in words: "8 GPUs (2x4 a100)"."""
-        if self.unit == "processors":
-            size = many(self.processors, "processor")
-        else:
-            size = many(self.processors, "GPU" if self.unit == "gpus" else "node")
+        size = many(self.processors, UNIT_NOUNS[self.unit])
         return size if self.layout is None or not self.layout.per_node else f"{size} ({self.layout})"
 
     @property
@@ -512,6 +513,7 @@ def _affordable(
         by = duration_text(c.finish - (deadline or 0))
         refused.append(Rejected(c.scheduler, c.processors, f"would finish {by} after the deadline", "deadline", c.unit))
     for c in sorted(expensive, key=lambda c: c.processor_seconds):
-        used = f"{c.processor_seconds / 3600:.4g} processor-hours, above the {max_processor_hours:g} allowed"
+        hours = f"{UNIT_NOUNS[c.unit]}-hours"
+        used = f"{c.processor_seconds / 3600:.4g} {hours}, above the {max_processor_hours:g} allowed"
         refused.append(Rejected(c.scheduler, c.processors, f"would use {used}", "cost", c.unit))
     return kept, refused

@@ -645,6 +645,15 @@ def test_sizes_are_planned_in_the_layouts_that_the_nodes_allow_and_the_others_ar
     assert [one.reason for one in result.rejected] == reasons
 
 
+def test_a_budget_of_a_run_on_gpus_is_in_gpu_hours():
+    speedup = {"model": "table", "times": {"4": 3600}}
+    resources = {"gpu_type": "a100", "gpus_per_node": 4}
+    tables = {"name": "train", "unit": "gpus", "speedup": speedup, "resources": resources}
+    there = OnNodes("gpus", "estimate", 0, "1", np.array([6]), Spans.of([]), ("a",))
+    (rejected,) = plan(Application.from_tables(tables, "here"), there, max_processor_hours=2).rejected
+    assert rejected.reason == "would use 4 GPU-hours, above the 2 allowed"
+
+
 def test_downeys_model_plans_as_it_stands():
     # A = 4, sigma = 0 is S = min(n, A): 100 s, 50, 34 (33.3 rounded up), 25, and no gain beyond.
     result = plan(Application(Downey(100, 4, 0), safety=1), AvailabilityList.of([0], [6]))

@@ -13,7 +13,7 @@ from gas.application import Application
 from gas.endpoints import Answer, Endpoint, Request
 from gas.endpoints.asking import ask_again
 from gas.errors import BadInput, Infeasible
-from gas.planner import Candidate, Plan, Rejected, plan
+from gas.planner import UNIT_NOUNS, Candidate, Plan, Rejected, plan
 from gas.printable import many
 from gas.times import duration_text, iso_time
 
@@ -258,7 +258,6 @@ def why_nothing(found: Plan) -> str:
     nearest = {r.kind: r for r in reversed(found.rejected)}  # the first of each kind misses by least
     if not nearest:
         return f"{found.application}: its constraint allows no processor count on these machines"
-    noun = {"gpus": "GPU", "nodes": "node", "processors": "processor"}
-    said = [f"{many(r.processors, noun[r.unit])}: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
+    said = [f"{many(r.processors, UNIT_NOUNS[r.unit])}: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
     more = "" if len(found.rejected) == len(said) else " (gas plan --all gives the reason for each size)"
     return f"{found.application}: no request is possible; {'; '.join(said)}{more}"

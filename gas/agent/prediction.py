@@ -53,7 +53,6 @@ FRESH_SECONDS = 3_600.0
 """Seconds for which a scheduler's records of its past are reused, if one job is planned repeatedly."""
 
 _OTHERWISE = "give a file with its history (--predict FILE), or leave out --predict"
-
 _COMPILING = "first use: compiling the predictor (up to two minutes)"
 
 FEW = 100
@@ -238,12 +237,7 @@ class Predictor:
         BadInput
             The scheduler has too few records of its past.
         """
-        try:
-            past = history.past(snapshot)
-        except BadInput as problem:
-            if self.options.history is not None:
-                raise
-            raise BadInput(f"{problem}; {_OTHERWISE}") from None
+        past = history.past(snapshot)
         remarks: tuple[str, ...] = ()
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
@@ -418,13 +412,13 @@ def _asked(endpoint: Endpoint, name: str, remark: Callable[[str], object]) -> Hi
         raise BadInput(f"{name}: provides no history of jobs; give one: --predict FILE")
     try:
         history = endpoint.history()
+        for line in history.remarks:
+            remark(f"{name}'s {line}")
+        return replace(history, name=f"{name}'s {history.name}").checked()
     except (BadInput, Unreachable, LogError) as error:
         problem = f"{name}'s {error}" if isinstance(error, LogError) else str(error)
         kind = Unreachable if isinstance(error, Unreachable) else BadInput
         raise kind(f"{problem}; {_OTHERWISE}") from None
-    for line in history.remarks:
-        remark(f"{name}'s {line}")
-    return replace(history, name=f"{name}'s {history.name}")
 
 
 @contextmanager

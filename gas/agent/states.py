@@ -29,7 +29,9 @@ def describe(job: dict[str, Any]) -> str:
         offered = "" if offer is None else f"; {offer}"
         text = f"{head}; starts {iso_time(promise)} at the latest{_predicted(job)}{offered}"
     elif job["state"] == "queued":
-        text = f"{head}; {'no start is planned' if expected is None else f'expected to start {iso_time(expected)}'}"
+        earliest = _instant(", and it cannot start before", job.get("not_before"))
+        planned = f"no start is planned{earliest}" if expected is None else f"expected to start {iso_time(expected)}"
+        text = f"{head}; {planned}"
     elif job["state"] == "running":
         ends = "" if due is None else f", ends {iso_time(due)} at the latest"
         text = f"{head}{_instant(' since', start)}{ends}"

@@ -47,7 +47,11 @@ Deadline = Annotated[
 ]
 MaxProcessorHours = Annotated[
     float | None,
-    typer.Option("--max-processor-hours", metavar="N", help="Upper limit on the processor-hours of the run."),
+    typer.Option(
+        "--max-processor-hours",
+        metavar="N",
+        help="Upper limit on the processor-hours (or GPU-hours, node-hours) of the run.",
+    ),
 ]
 Tolerance = Annotated[
     str,

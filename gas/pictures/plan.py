@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gas.availability import Availability, AvailabilityList, NodeAvailability
 from gas.errors import BadInput
 from gas.pictures.canvas import GREY, INK, STYLE, drawn_into, fix_layout, one_line, write_picture
-from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
+from gas.pictures.terminal import least_free, machine_text, readable_horizon, request_text, tick_text, time_ticks
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time, relative_text
 
@@ -332,7 +332,7 @@ def _head(ax: Axes, panel: _Panel, drawn: int) -> None:
     """Write the scheduler's name above the panel, and how many of its candidates are shown."""
     a = panel.availability
     ax.set_title(
-        f"{one_line(a.scheduler, 40)}: {processors_text(a.processors)}, starts are {a.kind}s"
+        f"{one_line(a.scheduler, 40)}: {machine_text(a.processors, panel.candidates)}, starts are {a.kind}s"
         f"{', planned node by node' if panel.by_nodes else ''}",
         loc="left",
         fontsize=10,

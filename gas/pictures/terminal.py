@@ -4,7 +4,7 @@
     readable_horizon       the number of seconds from now that are worth showing
     least_free             the processors that stay free throughout each column
     time_ticks, tick_text  round time steps and their labels
-    request_text           a candidate in words (processors_text: 1 processor, 2 processors)
+    request_text           a candidate in words (machine_text: a machine)
 
 All but the first serve `gas.pictures.plan` too, so that both kinds of picture show the same range of time.
 """
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from gas.availability import Availability, AvailabilityList
 from gas.errors import BadInput
-from gas.planner import Candidate
+from gas.planner import UNIT_NOUNS, Candidate
+from gas.printable import many
 from gas.times import duration_text, relative_text
 
 __all__ = [
@@ -27,7 +28,7 @@ __all__ = [
     "NARROWEST",
     "availability_picture",
     "least_free",
-    "processors_text",
+    "machine_text",
     "readable_horizon",
     "request_text",
     "tick_text",
@@ -211,9 +212,9 @@ def request_text(candidate: Candidate, now: int) -> str:
     return f"{candidate.size_text}, starts {start}, finishes {finish}"
 
 
-def processors_text(count: int) -> str:
-    """Return ``1 processor`` or ``2 processors``."""
-    return f"{count} processor{'' if count == 1 else 's'}"
+def machine_text(count: int, candidates: Sequence[Candidate]) -> str:
+    """Return the size of a machine in the unit of its candidates: ``32 GPUs``."""
+    return many(count, UNIT_NOUNS[candidates[0].unit] if candidates else "processor")
 
 
 def _steps() -> Iterator[int]:

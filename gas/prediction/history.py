@@ -134,6 +134,11 @@ class History:
         known = sorted(numbers[name] for name in names if name in numbers)
         return past.of_queue(*known) if known else past
 
+    def checked(self) -> History:
+        """Return it if it has usable jobs, or raise `BadInput`."""
+        self._check(self.log("cpus"))
+        return self
+
     def _check(self, log: Log) -> None:
         """Raise for a log without usable jobs, for any machine."""
         if not len(log):

@@ -97,7 +97,10 @@ def test_where_a_queue_is_simulated_too_seldom_the_plan_stands(busy, history, re
     monkeypatch.setattr(prediction, "forecast", lambda *arguments, **options: NotPredicted(4, "its queue is long"))
     made = Agent(APP, [busy], remark=remarks.append).plan(PlanOptions(forecasting=Forecasting(history, samples=20)))
     assert (made.best, made.plan.predictions) == (made.plan.planned.best, {})
-    assert "s3: planned start, not predicted: 4 simulations of the queue in time, 10 are needed (its queue is long)" in remarks
+    assert (
+        "s3: planned start, not predicted: 4 simulations of the queue in time, 10 are needed (its queue is long)"
+        in remarks
+    )
 
 
 def test_what_takes_long_is_said(busy, history, remarks, monkeypatch):

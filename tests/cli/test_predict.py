@@ -374,8 +374,12 @@ def test_a_planned_start_is_said_to_be_one_and_has_no_probability(gas, app, late
     result = gas("plan", app, *late, "--risk", "90%")
     assert result.code == 1
     said = " ".join(result.err.split())
-    assert "long: planned start, not predicted: 0 simulations of the queue in time, 10 are needed (its queue is " in said
-    assert said.endswith("gas: --predict: no start could be predicted; the plan shown is by planned starts, as without it")
+    assert (
+        "long: planned start, not predicted: 0 simulations of the queue in time, 10 are needed (its queue is " in said
+    )
+    assert said.endswith(
+        "gas: --predict: no start could be predicted; the plan shown is by planned starts, as without it"
+    )
     assert "(planned start, not predicted)" in result.out
     assert "simulations of the queue" not in result.out, "the remark says it already"
     assert "No start is predicted, so planned starts decide, as without --predict." in result.out
@@ -391,7 +395,9 @@ def test_a_planned_start_is_said_to_be_one_and_has_no_probability(gas, app, late
 def test_a_planned_start_is_not_sure_and_what_is_unknown_is_said(gas, app, late):
     result = gas("plan", app, *late, "--deadline", "+90h", "--sure", "50%")
     assert result.code == 3
-    assert "is not known (planned start, not predicted: 0 simulations of the queue in time, 10 are needed)" in result.err
+    assert (
+        "is not known (planned start, not predicted: 0 simulations of the queue in time, 10 are needed)" in result.err
+    )
     shown = gas("plan", app, *late, "--deadline", "+90h")
     assert shown.code == 1
     assert re.search("The probability of finishing by .* is not known: its start is not predicted", shown.out)

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -119,6 +120,13 @@ def test_the_best_candidate_is_labelled_in_words_and_the_others_by_their_process
     ids = {node.get("id") for node in ET.parse(tmp_path / "plan.svg").iter()}
     assert {"machine/10", "machine/30"} <= ids
     assert "machine/20" not in ids
+
+
+def test_of_gpus_the_machine_is_counted_in_gpus(tmp_path):
+    one = machine("train")
+    made = plan(LU, one)
+    on_gpus = replace(made, candidates=[replace(each, unit="gpus") for each in made.candidates])
+    assert "train: 100 GPUs, starts are promises" in svg_of(tmp_path, on_gpus, [one])
 
 
 def test_the_axis_is_relative_and_its_label_absolute(tmp_path):

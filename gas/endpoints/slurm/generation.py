@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 from gas.endpoints.slurm.choices import usable, why_not
 from gas.errors import Infeasible
+from gas.printable import many
 from gas.slurm.cluster import Cluster, Partition
 from gas.times import duration_text, iso_time
 
@@ -76,6 +78,11 @@ def _text_of(cluster: Cluster, partition: Partition, keys: dict[str, str]) -> st
     usable = {node.name: node.cpus for node in cluster.nodes if node.usable}
     there = [usable[node] for node in partition.nodes if node in usable]
     said = [f"{len(there)} of {len(partition.nodes)} nodes usable", f"{sum(there)} CPUs"]
+    gpus = Counter[str]()
+    for node in cluster.nodes:
+        if node.usable and node.name in partition.nodes:
+            gpus.update({one.type: one.count for one in node.gres if one.name == "gpu"})
+    said += [many(count, f"{kind} GPU".strip()) for kind, count in sorted(gpus.items())]
     if partition.longest is not None:
         said.append(f"at most {duration_text(partition.longest)}")
     if partition.most_nodes is not None:

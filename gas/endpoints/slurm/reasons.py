@@ -38,14 +38,16 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
     limits = limits_in(cluster, groups=groups)
     outlook, changes = sooner(cluster, job, limits=limits, others=others, unseen_until=unseen_until)
     expected, remarks = outlook.expected, list(cluster.cautions)
-    unmet = job.reason.strip("()").startswith("DependencyNeverSatisfied") or cannot_be_met(job.dependency)
+    reason = job.reason.strip("()")
+    planned = None if reason == "BeginTime" else job.start  # with BeginTime, Slurm shows the earliest start instead
+    unmet = reason.startswith("DependencyNeverSatisfied") or cannot_be_met(job.dependency)
     beyond = [verdict.outcome in (NEVER, REJECTED) for _, _, verdict in found.in_partition.values()]
     if job.held or unmet:  # it does not start until it is released, or its dependency changed
         expected, changes = None, []
-    elif job.start is not None:
-        expected = max(job.start, cluster.now)
+    elif planned is not None:
+        expected = max(planned, cluster.now)
         if outlook.expected is None or abs(outlook.expected - expected) > cluster.scheduling.resolution:
-            remarks.append("Slurm's plan for it differs from that of Gas: the changes below are uncertain")
+            remarks.append("Slurm's plan for it differs from that of Gas: the effects of changes are uncertain")
     elif outlook.crowd:
         remarks.append(
             f"{many(outlook.crowd, 'job')} ahead of it are too many to plan one by one: its expected start is rough"
@@ -55,18 +57,18 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
         "id": job.id,
         "name": job.name,
         "now": cluster.now,
-        "slurm_says": job.reason.strip("()"),
+        "slurm_says": reason,
         "reason": found.reason,
         "partitions": [
             {"name": name, "ahead": _ahead(ahead), "priority": _priority(job, name, own), "limits": _limits(verdict)}
             for name, (ahead, own, verdict) in found.in_partition.items()
         ],
-        "planned": outlook.planned if job.start is None else job.start,
+        "planned": outlook.planned if planned is None else planned,
         "expected": expected,
         "provided": None if expected is None else _provided(job),
         "never": unmet or (expected is None and bool(beyond) and all(beyond)),
         "way_out": _WAY_OUT.format(id=job.id) if unmet else None,
-        "no_plan_because": _no_plan(outlook) if job.start is None else None,
+        "no_plan_because": _no_plan(outlook) if planned is None else None,
         "sooner": [_sooner(one, job, expected) for one in changes],
         "remarks": remarks,
     }

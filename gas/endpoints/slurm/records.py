@@ -15,8 +15,8 @@ _ENDED = {"COMPLETED": "completed", "CANCELLED": "cancelled", "TIMEOUT": "timeou
 """How jobs ended; those in any other final state have failed."""
 
 _WAITING_AS_USUAL = ("", "None", "Resources", "Priority")
-_STARTING = (*_WAITING_AS_USUAL[1:], "BeginTime", "Reservation", "ReqNodeNotAvail", "JobArrayTaskLimit", "Licenses")
-"""Reasons with which a planned start is meaningful."""
+_STARTING = (*_WAITING_AS_USUAL[1:], "Reservation", "ReqNodeNotAvail", "JobArrayTaskLimit", "Licenses")
+"""Reasons with which a planned start is meaningful; with BeginTime, Slurm shows the earliest start instead."""
 
 _MESSAGES = {"OUT_OF_MEMORY": "it used more memory than requested", "NODE_FAIL": "one of its nodes failed",
              "BOOT_FAIL": "its nodes did not boot", "DEADLINE": "it missed its deadline",

@@ -9,6 +9,7 @@ from documents.fields import Fields
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
 from gas.endpoints.slurm.generation import configuration_of
 from gas.errors import Infeasible
+from gas.slurm.cluster import Gres
 
 
 def test_every_partition_that_takes_jobs_has_a_table(cluster, tmp_path):
@@ -24,6 +25,14 @@ def test_every_partition_that_takes_jobs_has_a_table(cluster, tmp_path):
     for name, table in tables.items():
         endpoint = SlurmEndpoint.configured(name, Fields({k: v for k, v in table.items() if k != "type"}, name))
         assert endpoint.partition == table["partition"]
+
+
+def test_the_gpus_of_a_partition_are_named_by_type(cluster):
+    """Its CPUs alone do not tell where a training run can go."""
+    first, second, *others = cluster.nodes
+    nodes = [replace(first, gres=(Gres("gpu", "a100", 4), Gres("shard", "", 8))), replace(second, gres=(Gres("gpu"),))]
+    text = configuration_of(replace(cluster, nodes=(*nodes, *others)), {})
+    assert "15 of 16 nodes usable, 120 CPUs, 1 GPU, 4 a100 GPUs, at most" in text
 
 
 def test_where_jobs_share_no_nodes_the_unit_is_nodes_and_closed_partitions_are_left_out(cluster):

@@ -5,8 +5,11 @@ from dataclasses import replace
 import pytest
 from made_clusters import NOW, cluster, job, running, with_nodes
 
+from gas.agent.states import describe
 from gas.endpoints.slurm.reasons import why
+from gas.endpoints.slurm.records import record_of
 from gas.slurm.cluster import Gres, Partition
+from gas.times import iso_time
 
 FULL = running(9, "n0", end=3600)
 
@@ -26,6 +29,16 @@ def test_the_plan_of_slurm_is_believed_and_a_difference_is_said():
     assert (found["planned"], found["expected"]) == (NOW + 600, NOW + 600)
     assert all(one["start"] < NOW + 600 for one in found["sooner"])
     assert any("uncertain" in one for one in found["remarks"])
+
+
+def test_the_earliest_start_that_was_requested_is_not_taken_for_a_plan():
+    """Slurm shows it as the start: a job behind a full machine was expected to start at its --begin."""
+    waiting = replace(job(5, 4), reason="BeginTime", start=NOW + 600, eligible=NOW + 600)
+    found = explained(waiting)
+    assert (found["expected"], found["remarks"]) == (NOW + 3600, [])
+    record = record_of(waiting, "cpus", "ann")
+    assert (record["expected"], record["not_before"]) == (None, NOW + 600)
+    assert f"no start is planned, and it cannot start before {iso_time(NOW + 600)} (waits" in describe(record)
 
 
 def test_a_held_job_is_expected_at_no_time_and_nothing_starts_it_sooner():
