@@ -38,7 +38,7 @@ def plan_of_running(state: Elastic) -> None:
 
 
 @lean_kernel
-def place(state: Elastic, job: int, row: int) -> int:
+def place(state: Elastic, row: int) -> int:
     """Give a waiting job its earliest fit in the plan; return its start."""
     duration, size = state.table[WALLTIME, row], state.table[SIZE, row]
     begin = earliest_fit(state.plan, size, duration, state.now[NOW])
@@ -68,7 +68,7 @@ def choose(state: Elastic, job: int) -> None:
         return
     plan_of_running(state)
     for q in range(state.now[WAITING]):
-        place(state, state.queue[q], state.work[ROW, state.queue[q]])
+        place(state, state.work[ROW, state.queue[q]])
     state.work[ROW, job] = best_row(state, job)
 
 
@@ -80,4 +80,4 @@ def mold_again(state: Elastic) -> None:
         job = state.queue[q]
         if state.jobs[ADOPTS, job]:
             state.work[ROW, job] = best_row(state, job)
-        place(state, job, state.work[ROW, job])
+        place(state, state.work[ROW, job])

@@ -154,7 +154,7 @@ def _plan_again(state: Elastic) -> None:
         if q >= placed:
             if state.jobs[ADOPTS, job]:
                 work[ROW, job] = best_row(state, job)
-            work[START, job] = place(state, job, work[ROW, job])
+            work[START, job] = place(state, work[ROW, job])
             placed = q + 1
         if work[START, job] == now[NOW]:
             _take_out(state, q)

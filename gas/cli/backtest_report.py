@@ -18,8 +18,6 @@ from workloads import Log
 
 __all__ = ["Backtested", "report_of", "summary_of", "tables_of", "wire_of"]
 
-_SCORES = ("median error", "mean error", "≤ 1 min", "≤ 10 min", "factor 2")
-
 
 class Backtested(NamedTuple):
     """A backtested log, with its results."""

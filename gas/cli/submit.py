@@ -154,11 +154,7 @@ def submit_command(
     agent = agent_for(work, chosen, config)
     spreading.refuse_without()
     if spreading.coallocate:
-        for option, given in (("--wait", wait), ("--dry-run", dry_run), ("--redundant", redundant)):
-            if given:
-                raise BadInput(
-                    f"{option}: applies to one machine; leave it out (gas plan --coallocate shows the request)"
-                )
+        _refuse_besides_coallocate({"--wait": wait, "--dry-run": dry_run, "--redundant": redundant})
         from gas.cli.coallocation import submit_coallocated
 
         spread = spreading.spread(script=work.script is not None)
@@ -199,6 +195,19 @@ def submit_command(
             report_end(finished, quiet=json)
         return
     made = agent.submit(run, options, key=key, before=show)
+    finished = _show_submitted(
+        app, made, wait=wait, json=json, watch=_watch(made, subject, planning) if work.script is None else None
+    )
+    if plot is not None and made.planned is not None:
+        draw(made.planned.plan, made.planned.answers, plot)
+    if finished is not None:
+        report_end(finished, quiet=json)
+
+
+def _show_submitted(
+    app: Application, made: Submitted, *, wait: bool, json: bool, watch: str | None
+) -> dict[str, Any] | None:
+    """Print the submitted job; with `wait`, wait for its end, and return the ended job."""
     known = f"job {made.job['id']} was submitted to {made.scheduler}: gas status {made.reference} shows it"
     finished = None
     if wait:
@@ -214,15 +223,24 @@ def submit_command(
         elif not wait:
             _show_job(app, made)
             say(f"follow it: gas wait {made.reference}")
-            if work.script is None and subject.application not in (None, "-") and _may_be_reshaped(made):
-                watch = f"gas watch {made.reference} {quote(str(subject.application))}"
-                if planning.predict not in (None, "-"):
-                    watch += f" --predict {quote(planning.predict)}"
+            if watch is not None:
                 say(f"change its size while it waits, whenever that makes it finish sooner: {watch}")
-    if plot is not None and made.planned is not None:
-        draw(made.planned.plan, made.planned.answers, plot)
-    if finished is not None:
-        report_end(finished, quiet=json)
+    return finished
+
+
+def _watch(made: Submitted, subject: Subject, planning: Planning) -> str | None:
+    """Return the command that changes the size of a waiting job; None if its size cannot be changed."""
+    if subject.application in (None, "-") or not _may_be_reshaped(made):
+        return None
+    predict = f" --predict {quote(planning.predict)}" if planning.predict not in (None, "-") else ""
+    return f"gas watch {made.reference} {quote(str(subject.application))}{predict}"
+
+
+def _refuse_besides_coallocate(given: dict[str, bool]) -> None:
+    """Refuse options that apply to one machine only."""
+    for option, value in given.items():
+        if value:
+            raise BadInput(f"{option}: applies to one machine; leave it out (gas plan --coallocate shows the request)")
 
 
 def _may_be_reshaped(made: Submitted) -> bool:

@@ -133,7 +133,7 @@ def ends_of(levels: tuple[float, float], samples: NDArray[np.int64], now: int, l
     steps = np.column_stack([left, right]).ravel()  # it jumps at the samples and rises linearly between them
     low, high = np.interp(levels, steps, np.repeat(points, 2).astype(np.float64)).tolist()
     if levels[1] > 1:
-        high = latest + _unit(now, latest) * math.expm1(levels[1] - 1)
+        high = latest + _BEYOND_SECONDS * math.expm1(levels[1] - 1)
     return math.floor(low), math.ceil(high)
 
 
@@ -148,9 +148,5 @@ def _levels(
     """Return the share of a prediction before instants (left) or up to them (right)."""
     of_samples = np.searchsorted(samples, instants, side=side) / len(samples)
     between = np.clip((instants - now) / (latest - now), 0, 1) if latest > now else of_samples
-    beyond = np.log1p(np.maximum(instants - latest, 0) / _unit(now, latest))
+    beyond = np.log1p(np.maximum(instants - latest, 0) / _BEYOND_SECONDS)
     return np.asarray((1 - SPREAD) * of_samples + SPREAD * between + beyond, np.float64)
-
-
-def _unit(now: int, latest: int) -> int:
-    return _BEYOND_SECONDS

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from gas.slurm import rows as states
 from gas.slurm.order import Blocked, Record, end_of
 from gas.slurm.passes import MOST, Pass, Planned, Shares, copied, run_pass, span_and_nodes
-from gas.slurm.rows import Found, Parameters, Records, nodes_of, shares_of
+from gas.slurm.rows import Found, Parameters, Plans, Records, nodes_of, shares_of
 from gas.slurm.state import State
 
 __all__ = ["Beyond", "plan_beyond", "starts_by_itself", "without_limits"]
@@ -60,64 +61,88 @@ def _known_of(before: Beyond | None, order: Sequence[tuple[int, bool, int, int]]
     return found._replace(total=np.array([valid], np.int64))
 
 
+class _Turn(NamedTuple):
+    """A record in the order of the pass."""
+
+    record: int
+    row: int
+    """The row of its plan by Slurm, which is kept; -1 if it has none."""
+    copies: int
+    not_before: int
+
+
 def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: bool = True) -> Beyond:
     """Plan the unplanned jobs that will start, each before the next probe in the queue.
 
     Results of an earlier pass without probes are reused; without `rest`, this pass ends with the last probe.
     """
-    first = did.plans
     found = Beyond([], 0, {}, {}, {})
-    rows, records, now = state.rows, state.records, state.parameters.now
-    mine: dict[int, list[int]] = {}
-    for row in range(int(first.total[0])):
-        mine.setdefault(int(first.record[row]), []).append(row)
-    order: list[tuple[int, int, int, int]] = []  # record, row of its plan or -1, copies, not before
-    late: list[tuple[int, int, int, int]] = []
-    budget = min(MOST, max(NODES_PLANNED // max(len(state.names), 1), 100))
+    probe = state.rows.probe
+    order = _in_order(state, did.plans, found)
+    if not rest:
+        last = max((at for at, one in enumerate(order) if probe[one.record]), default=-1)
+        order = order[: last + 1]
+    if not any(one.row < 0 for one in order):
+        return found
+    found.order = [
+        (id(state.records[one.record]), one.row >= 0, one.copies, one.not_before)
+        for one in order
+        if not probe[one.record]
+    ]
+    kept = sum(one.row >= 0 for one in order)
+    found.did = run_pass(_following(state, did, order), MOST + kept, _known_of(before, found.order))
+    _collect(state, did.plans, order, found.did.plans, found)
+    return found
+
+
+def _in_order(state: State, first: Plans, found: Beyond) -> list[_Turn]:
+    """Return the records in the order of the pass; jobs above its budget are left out and counted in `found`.
+
+    Jobs that wait for a time follow the others before the next probe, by their times.
+    """
+    rows, now = state.rows, state.parameters.now
+    mine = _by_record(first)
     have_plans = {int(rows.job[at]) for at in mine}
+    budget = min(MOST, max(NODES_PLANNED // max(len(state.names), 1), 100))
+    order: list[_Turn] = []
+    late: list[_Turn] = []
     crowds: dict[int, tuple[int, int]] = {}  # by set of nodes: jobs left out, and their CPU seconds
-    for at, record in enumerate(records):
+    for at, record in enumerate(state.records):
         if record.probe is not None:
-            late.sort(key=lambda one: one[3])
-            order += late
+            order += sorted(late, key=lambda one: one.not_before)
             late = []
-            order.append((at, -1, 1, _not_before(state, record)))
+            order.append(_Turn(at, -1, 1, _not_before(state, record)))
             found.crowd[at] = _crowd_before(state, at, crowds)
             continue
         planned = mine.get(at, [])
         if first.state[at] != states.STARTED:
-            order += [(at, row, 1, now) for row in planned]
+            order += [_Turn(at, row, 1, now) for row in planned]
         copies = int(rows.tasks[at]) - len(planned)
         if (record.blocked is Blocked.RESERVATION or record.attracted) and int(rows.job[at]) in have_plans:
             continue  # it has a plan outside the magnetic reservation, which has not begun, or for which it holds none
-        if copies > 0 and first.state[at] != states.SAME_JOB and starts_by_itself(record):
-            if record.blocked is Blocked.TASKS and record.job.tasks is not None:
-                copies = min(copies, record.job.tasks.at_once or copies)
-            there = min(copies, budget)
-            found.left += copies - there
-            budget -= there
-            if there < copies:
-                many, work = crowds.get(int(rows.nodes[at]), (0, 0))
-                once = copies - there
-                if record.job.tasks is not None and record.job.tasks.at_once:
-                    once = min(once, record.job.tasks.at_once)  # later tasks follow these, and delay no other job
-                work += once * max(record.job.cpus, 1) * int(rows.limit[at])
-                crowds[int(rows.nodes[at])] = many + copies - there, work
-            if there:
-                late.append((at, -1, there, _not_before(state, record)))
-    late.sort(key=lambda one: one[3])
-    order += late
-    if not rest:
-        last = max((at for at, one in enumerate(order) if rows.probe[one[0]]), default=-1)
-        order = order[: last + 1]
-    if not any(row < 0 for _, row, _, _ in order):
-        return found
-    found.order = [
-        (id(records[at]), row >= 0, copies, since) for at, row, copies, since in order if not rows.probe[at]
-    ]  # fmt: skip
-    index = np.array([one[0] for one in order], np.int64)
-    pins = np.array([one[1] for one in order], np.int64)
-    again = Records._make(field[index] for field in rows)
+        if copies <= 0 or first.state[at] == states.SAME_JOB or not starts_by_itself(record):
+            continue
+        at_once = record.job.tasks.at_once if record.job.tasks is not None else None
+        if record.blocked is Blocked.TASKS:
+            copies = min(copies, at_once or copies)
+        there = min(copies, budget)
+        found.left += copies - there
+        budget -= there
+        if there < copies:
+            many, work = crowds.get(int(rows.nodes[at]), (0, 0))
+            once = min(copies - there, at_once or copies)  # later tasks follow these, and delay no other job
+            work += once * max(record.job.cpus, 1) * int(rows.limit[at])
+            crowds[int(rows.nodes[at])] = many + copies - there, work
+        if there:
+            late.append(_Turn(at, -1, there, _not_before(state, record)))
+    return order + sorted(late, key=lambda one: one.not_before)
+
+
+def _following(state: State, did: Pass, order: Sequence[_Turn]) -> State:
+    """Return the state in which the pass begins: its records in order, with the plans that are kept."""
+    first, places = did.plans, np.arange(len(order))
+    pins = np.array([one.row for one in order], np.int64)
+    again = Records._make(field[np.array([one.record for one in order], np.int64)] for field in state.rows)
     sets = np.zeros((len(state.sets) + int(first.total[0]), len(state.names)), np.bool_)
     sets[: len(state.sets)] = state.sets
     for row in range(int(first.total[0])):
@@ -127,23 +152,21 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
     again.unheld[:] = False
     again.unreserved[:] = False
     again.room[:] = 1 << 40
-    again.tasks[:] = [one[2] for one in order]
-    again.not_before[:] = [one[3] for one in order]
-    again.array[:] = np.where(again.tasks > 1, np.arange(len(order)), -1)
-    again.array_partition[:] = np.arange(len(order))
-    again.job[:] = np.arange(len(order))
+    again.tasks[:] = [one.copies for one in order]
+    again.not_before[:] = [one.not_before for one in order]
+    again.array[:] = np.where(again.tasks > 1, places, -1)
+    again.array_partition[:] = again.job[:] = places
     again.leader[:] = -1
     again.pinned[:] = np.where(pins >= 0, pins + len(state.sets), -1)
     again.pinned_start[:] = np.where(pins >= 0, first.from_[np.maximum(pins, 0)], 0)
-    follow = replace(copied(did.state), rows=again, sets=sets, parameters=without_limits(state.parameters))
-    found.did = run_pass(follow, MOST + int(np.count_nonzero(pins >= 0)), _known_of(before, found.order))
-    plans = found.did.plans
-    since = 1 << 60
-    rows_of: dict[int, list[int]] = {}
-    for row in range(int(plans.total[0])):
-        rows_of.setdefault(int(plans.record[row]), []).append(row)
+    return replace(copied(did.state), rows=again, sets=sets, parameters=without_limits(state.parameters))
+
+
+def _collect(state: State, first: Plans, order: Sequence[_Turn], plans: Plans, found: Beyond) -> None:
+    """Enter the plans of the pass, and what they mean for probes."""
+    since, rows_of = 1 << 60, _by_record(plans)
     for at, (origin, pin, copies, not_before) in enumerate(order):
-        if rows.probe[origin]:
+        if state.rows.probe[origin]:
             found.since[origin] = since
             if plans.start[at] >= 0 and plans.state[at] in (states.PLANNED, states.STARTED):
                 found.start[origin] = int(plans.start[at])
@@ -155,7 +178,7 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
                 since = min(since, int(plans.from_[placed[0]] - plans.limit[placed[0]]))
             elif placed:
                 since = min(since, not_before)
-            record = records[origin]
+            record = state.records[origin]
             found.plans += [
                 Planned(
                     record.job, record.partition.name, *span_and_nodes(plans, row),
@@ -163,6 +186,13 @@ def plan_beyond(state: State, did: Pass, before: Beyond | None = None, *, rest: 
                 )
                 for row in placed
             ]  # fmt: skip
+
+
+def _by_record(plans: Plans) -> dict[int, list[int]]:
+    """Return the rows of each record's plans."""
+    found: dict[int, list[int]] = {}
+    for row in range(int(plans.total[0])):
+        found.setdefault(int(plans.record[row]), []).append(row)
     return found
 
 
