@@ -161,20 +161,20 @@ def billing(amounts: Mapping[str, float], partition: Partition, settings: Settin
     """Return the billing units of some amounts (slurm.conf(5), TRESBillingWeights; by default the CPUs).
 
     With MAX_TRES, the resources of nodes (CPUs, memory, GRES, nodes) count by their maximum, and others are added;
-    MAX_TRES_GRES (25.05) excludes GRES from the maximum.
+    MAX_TRES_GRES (25.05) excludes GRES from the maximum. Limits count whole units (seen on 22.05: a job of 0.7 units is
+    shown with none, and starts where others wait for GrpTRESRunMins=billing).
     """
     if not partition.billing_weights:
         return amounts.get("cpu", 0)
     parts = {name: weight * amounts.get(name, 0) for name, weight in partition.billing_weights.items()}
     flags = settings.priority_flags if settings is not None else frozenset()
     if not flags & {"MAX_TRES", "MAX_TRES_GRES"}:
-        return sum(parts.values())
+        return int(sum(parts.values()))
     among = [name for name in parts if name in ("cpu", "mem", "node") or name.startswith("gres/")]
     if "MAX_TRES_GRES" in flags:
         among = [name for name in among if not name.startswith("gres/")]
-    return max((parts[name] for name in among), default=0) + sum(
-        points for name, points in parts.items() if name not in among
-    )
+    most = max((parts[name] for name in among), default=0)
+    return int(most + sum(points for name, points in parts.items() if name not in among))
 
 
 def _gres(job: Job, nodes: int) -> dict[str, float]:

@@ -114,6 +114,9 @@ def test_billing():
     assert billing(amounts, weighted, largest) == 20 + 3
     besides = replace(settings, priority_flags=frozenset({"MAX_TRES_GRES"}))
     assert billing(amounts, weighted, besides) == 10 + 20 + 3
+    for flags in (frozenset(), frozenset({"MAX_TRES"})):  # whole units
+        assert billing({"cpu": 3, "mem": 39}, weighted, replace(settings, priority_flags=flags)) in (12, 9)
+        assert billing({"mem": 3}, weighted, replace(settings, priority_flags=flags)) == 0
 
 
 def test_minutes_are_rounded_up_and_default_to_the_partitions():

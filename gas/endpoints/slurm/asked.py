@@ -49,6 +49,8 @@ def asked(
     on_task = _resized(options.gpus_per_task, others.get("gpus-per-task"))
     tasks = _tasks(options, shape, tasks_per_node, on_job)
     least, most = _nodes(options, shape, tasks, tasks_per_node)
+    if options.overcommit:  # all tasks on a node share the CPUs of one (seen on 22.05, 24.11 and 26.05)
+        tasks, tasks_per_node = least, None
     if _gpus(on_job) and least > _gpus(on_job) and (shape.nodes or options.nodes):
         raise Infeasible(f"{_gpus(on_job)} GPUs (--gpus) are fewer than {least} nodes, which sbatch refuses")
     cpus = tasks * per_task

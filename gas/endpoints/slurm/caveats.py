@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -23,6 +24,11 @@ RECURRING = frozenset({"HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"})
 OTHERS = frozenset({"mcs", "topo"})
 """Kinds of sharing whose members Gas does not know."""
 
+UNSET = frozenset({*NOTHING, "", "none"})
+
+FEDERATED = 1 << 26
+"""Numbers of jobs of a federation begin with that of their cluster, from the 27th bit on (Slurm's federation guide)."""
+
 UNORDERED = frozenset({*NOTHING, "none", "default", "flat"})
 """Topologies in which nodes are ordered by name only (22.05 to 26.05)."""
 
@@ -33,6 +39,7 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     near = [one for one in cluster.partitions if there.intersection(one.nodes)]
     here = {one.name for one in near}
     yield from _of_schedulers(cluster, here)
+    yield from _of_settings(cluster)
     if off := sum(one.powered_down and one.usable for one in cluster.nodes if one.name in there):
         which = "1 node is" if off == 1 else f"{off:,} nodes are"
         later = _booting(cluster.values.get("ResumeTimeout", ""))
@@ -44,10 +51,12 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
             f"Slurm chooses nodes by a topology ({quoted(topology)}) that {why}: jobs that share nodes, and jobs that "
             "need several switches, may start at other times than shown"
         )
-    if partition.sharing > 1:
+    if sharing := {one.name: one.sharing for one in near if one.sharing > 1}:
+        where = f"partition{'s' if len(sharing) > 1 else ''} {', '.join(map(quoted, sharing))}"
+        when = "earlier" if partition.name in sharing else "at other times"
         yield (
-            f"in partition {quoted(partition.name)} up to {partition.sharing} jobs may share a CPU (OverSubscribe), "
-            "which Gas ignores: jobs may start earlier than shown"
+            f"in {where} up to {max(sharing.values())} jobs may share a CPU (OverSubscribe), which Gas ignores: jobs "
+            f"may start {when} than shown"
         )
     if (most := partition.most_cpus_of_socket) is not None:
         yield (
@@ -144,6 +153,37 @@ def _of_schedulers(cluster: Cluster, here: set[str]) -> Iterator[str]:
         yield (
             "Slurm plans jobs that exceed a limit now as if they start in some minutes (assoc_limit_stop), and Gas as "
             "if they start now: jobs may start at other times than shown"
+        )
+
+
+def _of_settings(cluster: Cluster) -> Iterator[str]:
+    """Yield what settings that Gas does not model may change."""
+    values, settings = cluster.values, cluster.settings
+    labels = values.get("MCSPlugin", "").rpartition("/")[2]
+    if labels not in UNSET and "select" in re.split(r"[,:|\s]+", values.get("MCSParameters", "").lower()):
+        yield (
+            f"jobs share nodes only with jobs of the same label (MCSPlugin={labels}, MCSParameters=select), which Gas "
+            "ignores: jobs may start later than shown"
+        )
+    if (stages := values.get("BurstBufferType", "").rpartition("/")[2]) not in UNSET:
+        yield (
+            f"jobs with a burst buffer (BurstBufferType={stages}) start only when their data are there, which Gas "
+            "ignores: they may start later than shown, and other jobs at other times"
+        )
+    if any(job.pending and job.id >= FEDERATED for job in cluster.jobs):
+        yield (
+            "some jobs are from a federation: they may start on other clusters, which Gas ignores; then other jobs "
+            "start earlier than shown"
+        )
+    if settings is not None and (settings.usage_reset or "NONE") not in ("NONE", "NOW"):
+        yield (
+            f"usage is reset at times (PriorityUsageResetPeriod={settings.usage_reset}), which Gas does not foresee: "
+            "then the order of the queue changes, and limits on used minutes let jobs start"
+        )
+    if (most := cluster.scheduling.parameters.get("max_rpc_cnt", "0")) not in ("0", ""):
+        yield (
+            f"while slurmctld handles {most} requests or more at once (max_rpc_cnt), it starts no jobs, which Gas does "
+            "not foresee: under such load jobs start later than shown"
         )
 
 

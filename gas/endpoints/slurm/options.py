@@ -28,7 +28,7 @@ Unit = Literal["cpus", "tasks", "nodes", "gpus"]
 UNPLANNED = frozenset(
     {"batch", "bb", "bbf", "cluster-constraint", "consolidate-segments", "core-spec", "cores-per-socket", "deadline",
      "delay-boot", "distribution", "extra-node-info", "gres-flags", "mcs-label",
-     "network", "nodefile", "ntasks-per-socket", "overcommit", "oversubscribe", "power",
+     "network", "nodefile", "ntasks-per-socket", "oversubscribe", "power",
      "prefer", "resources", "segment", "sockets-per-node", "spread-job", "spread-segments", "switches", "thread-spec",
      "tmp", "tres-per-task", "use-min-nodes"}
 )  # fmt: skip
@@ -130,6 +130,7 @@ class Options:
     dependency: str = ""
     begin: int | None = None
     contiguous: bool = False
+    overcommit: bool = False
     reboot: bool = False
     hold: bool = False
     tasks_of_array: Tasks | None = None
@@ -464,6 +465,7 @@ UNDERSTOOD: Mapping[str, Callable[[str | None, int], Mapping[str, object]]] = {
     "begin": lambda text, now: {"begin": instant_of(_needed(text), now)},
     "constraint": _as("features", str),
     "contiguous": _flag("contiguous"),
+    "overcommit": _flag("overcommit"),
     "cpus-per-gpu": _as("cpus_per_gpu", _whole),
     "cpus-per-task": _as("cpus_per_task", _whole),
     "dependency": _as("dependency", str),

@@ -45,6 +45,9 @@ TRANSPORTS = ("commands", "rest", "rest and slurm.conf")
 SIZES = {"ntasks", "nodes", "time", "partition", "reservation"}
 """Options that Gas gets in another form."""
 
+CAVEAT = re.compile(r"ignore|not model|not understood|not known|not foresee")
+"""In remarks about what Slurm may do and the plan does not show."""
+
 LEFT_TO_GAS = {"nodes": ("exclusive",), "gpus": ("gpus-per-task",)}
 """Implied options, by the unit of sizes."""
 
@@ -299,9 +302,8 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
         return f"Slurm plans nothing ({one.limit or one.reason})"
     if said.unplanned:
         return "a plan that was not predicted" if said.start is not None else "predicted never to start"
-    ignored = [remark for remark in said.remarks if "not planned with" in remark]
-    if ignored:
-        return "ignored, so " + re.sub(r"^\d+ waiting jobs ask", "jobs ask", ignored[0].partition(":")[0])
+    if told := [remark for remark in said.remarks if CAVEAT.search(remark)]:
+        return "with a caveat: " + re.sub(r"[\d,]+ ", "", told[0].partition(":")[0])[:60]
     where = ", and it comes before jobs that wait" if behind else ""
     return ("too early" if said.start is not None and said.start < one.planned else "too late") + where
 

@@ -1,10 +1,12 @@
 """What makes jobs start at other times than planned, as far as Gas knows it; most of it in `test_interpretation`."""
 
+from dataclasses import replace
+
 import pytest
 from made_clusters import cluster, job
 
 from gas.endpoints.slurm.caveats import caveats
-from gas.slurm.cluster import Scheduling
+from gas.slurm.cluster import Partition, Scheduling
 from gas.slurm.settings import Settings
 
 STOPS = Scheduling(parameters={"assoc_limit_stop": ""})
@@ -36,3 +38,35 @@ def test_jobs_beyond_a_limit_are_planned_as_if_it_were_gone_in_minutes():
     assert "as if they start in some minutes (assoc_limit_stop)" in found
     assert not said(*HELD)
     assert not said(job(2, reason="Priority"), scheduling=STOPS)
+
+
+def test_jobs_that_share_cpus_in_a_partition_change_the_plans_of_those_with_the_same_nodes():
+    """Seen on 22.05 with OverSubscribe=FORCE:2: none of 12 plans of the other partition was reproduced."""
+    own, other = Partition("p", ("n0", "n1")), Partition("q", ("n1",), sharing=2)
+    (found,) = said(partitions=(own, other))
+    assert found == (
+        'in partition "q" up to 2 jobs may share a CPU (OverSubscribe), which Gas ignores: jobs may start at other '
+        "times than shown"
+    )
+    assert not said(partitions=(replace(own, nodes=("n0",)), other))
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"settings": {"MCSPlugin": "mcs/account", "MCSParameters": "enforced,select"}}, "MCSPlugin=account"),
+        ({"settings": {"MCSPlugin": "mcs/account", "MCSParameters": "ondemand,noselect"}}, ""),
+        ({"settings": {"MCSPlugin": "mcs/none", "MCSParameters": "(null)"}}, ""),
+        ({"settings": {"BurstBufferType": "burst_buffer/lua"}}, "BurstBufferType=lua"),
+        ({"settings": {"BurstBufferType": "(null)"}}, ""),
+        ({"jobs": (job((3 << 26) + 1),)}, "federation"), ({"jobs": (job(9),)}, ""),
+        ({"reset": "MONTHLY"}, "PriorityUsageResetPeriod=MONTHLY"), ({"reset": "NONE"}, ""),
+        ({"scheduling": Scheduling(parameters={"max_rpc_cnt": "150"})}, "max_rpc_cnt"),
+        ({"scheduling": Scheduling(parameters={"max_rpc_cnt": "0"})}, ""),
+    ],
+)  # fmt: skip
+def test_settings_that_are_not_modelled_are_named(fields, name):
+    values = {"TopologyPlugin": "topology/default"} | fields.pop("settings", {})
+    settings = Settings(values=values, usage_reset=fields.pop("reset", None))
+    found = said(*fields.pop("jobs", ()), settings=settings, **fields)
+    assert [name in one for one in found] == ([True] if name else [])
