@@ -582,3 +582,15 @@ def test_numbers_of_nodes_in_the_own_constraint_are_said_to_be_ignored(cluster):
     remarks = interpret(cluster, options=Options(features="[a*2&b*1]")).remarks
     assert any(one.startswith('the numbers of nodes per feature in the constraint "[a*2&b*1]"') for one in remarks)
     assert not any("nodes per feature" in one for one in interpret(cluster).remarks)
+
+
+def test_plans_that_gas_does_not_reproduce_are_made_anew_unless_it_cannot_model_them():
+    """Seen with OverSubscribe=FORCE:2 on 22.05 and 24.11: Slurm's own plans predict more starts than new ones."""
+    late = [planned(at, "n0", start=NOW + 3600 * at) for at in (1, 2, 3)]
+    made = machine(running(9, "n0", end=NOW + 300), *late, nodes=1)
+    found = interpret(made)
+    assert [one.start - NOW for one in found.forecast.plans] == [300, 900, 1500]
+    assert any("plans all waiting jobs anew" in one for one in found.remarks)
+    shared = interpret(replace(made, partitions=(replace(made.partitions[0], sharing=2),)))
+    assert [one.start - NOW for one in shared.forecast.plans] == [3600, 7200, 10800]
+    assert "of 3 plans of Slurm, Gas reproduces 0: starts are less certain here" in shared.remarks
