@@ -214,7 +214,8 @@ class Builder:
     def features(self, constraint: str) -> tuple[int, int]:
         """Return the position of a constraint's sets in `options`, and their number."""
         if constraint not in self._features:
-            found = allowed(constraint, self._with_feature, np.ones(self.count, np.bool_))
+            everywhere = np.ones(self.count, np.bool_)
+            found = allowed(constraint, self._with_feature, everywhere, all_options=self.rules.all_options)
             if not found.clear:
                 self.unclear.append(f"the constraint {constraint!r}")
             self._features[constraint] = (len(self.options), len(found.options))

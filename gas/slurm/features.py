@@ -39,7 +39,9 @@ def with_counts(constraint: str) -> bool:
     return _COUNT.search(constraint) is not None
 
 
-def allowed(constraint: str, with_feature: Callable[[str], Nodes], everywhere: Nodes) -> Allowed:
+def allowed(
+    constraint: str, with_feature: Callable[[str], Nodes], everywhere: Nodes, *, all_options: bool = True
+) -> Allowed:
     """Return the nodes that a constraint allows.
 
     Parameters
@@ -48,13 +50,15 @@ def allowed(constraint: str, with_feature: Callable[[str], Nodes], everywhere: N
         Returns the nodes that have a feature.
     everywhere
         All nodes.
+    all_options
+        Whether options in brackets also count behind one in parentheses (`gas.slurm.versions.Rules`).
     """
     if not constraint.strip():
         return Allowed((everywhere,))
     if with_counts(constraint):
         words = [word for word in _WORD.findall(_COUNT.sub("", constraint)) if word]
         return Allowed((np.logical_or.reduce([with_feature(word) for word in words] or [everywhere]),), clear=False)
-    reader = _Reader(constraint, with_feature)
+    reader = _Reader(constraint, with_feature, all_options)
     try:
         options = reader.options()
     except _Unclear:
@@ -67,8 +71,8 @@ class _Unclear(Exception):
 
 
 class _Reader:
-    def __init__(self, text: str, with_feature: Callable[[str], Nodes]) -> None:
-        self.text, self.at, self.with_feature = text, 0, with_feature
+    def __init__(self, text: str, with_feature: Callable[[str], Nodes], all_options: bool) -> None:
+        self.text, self.at, self.with_feature, self.all_options = text, 0, with_feature, all_options
         self.depth = 0
 
     def options(self) -> list[Nodes]:
@@ -111,10 +115,14 @@ class _Reader:
             self._close(")")
         elif self._next() == "[":
             self.at += 1
+            grouped = self._next() == "("
             found = self._all()
             while self._next() == "|":  # all nodes from one alternative
                 self.at += 1
-                found = found + self._all()
+                counts = self.all_options or not grouped
+                grouped = self._next() == "("
+                other = self._all()
+                found = found + other if counts else found
             self._close("]")
         else:
             word = _WORD.match(self.text, self.at)

@@ -94,6 +94,8 @@ class Rules(NamedTuple):
         of its tasks than sockets; from `tasks_together` on this is lifted.
     shared_memory_cpus
         All tasks on a node share the extra CPUs that the job gets for its memory per node.
+    all_options
+        Plans use all options of a constraint in brackets; before, none that follows one in parentheses.
     all_tasks
         Each node gets the requested number of tasks per node again, and a job without a number of nodes gets no more
         nodes than its tasks need.
@@ -129,6 +131,7 @@ class Rules(NamedTuple):
     lone_tasks: bool
     tasks_together: bool
     shared_memory_cpus: bool
+    all_options: bool
     all_tasks: bool
 
     @classmethod
@@ -226,6 +229,12 @@ ROWS = (
         (24, 11, 0),
         "seen on 24.11 and 26.05 with MaxMemPerCPU=400: -n 3 --mem=1700 gets six CPUs, on 22.05 five; nodes with 8 "
         "CPUs reject -n 18 --mem=1000, but not on 22.05; between unknown",
+    ),
+    Row(
+        "all_options",
+        (24, 11, 0),
+        "seen on 22.05 and 26.05: if the nodes of fast&ib are free in 30 minutes, and those of slow in ten, "
+        "[(fast&ib)|slow] is planned in 30 and in ten minutes, [slow|(fast&ib)] in ten; between unknown",
     ),
     Row(
         "all_tasks",

@@ -10,13 +10,13 @@ from gas.slurm.features import allowed, with_counts
 HAVE = {"a": [0, 1], "b": [1, 2], "c": [3]}
 
 
-def sets(constraint):
+def sets(constraint, **options):
     def nodes(feature):
         found = np.zeros(4, np.bool_)
         found[HAVE.get(feature, [])] = True
         return found
 
-    found = allowed(constraint, nodes, np.ones(4, np.bool_))
+    found = allowed(constraint, nodes, np.ones(4, np.bool_), **options)
     return [np.flatnonzero(one).tolist() for one in found.options], found.clear
 
 
@@ -29,6 +29,12 @@ def sets(constraint):
 )  # fmt: skip
 def test_features_are_joined(constraint, options):
     assert sets(constraint) == (options, True)
+
+
+def test_on_22_05_plans_use_no_option_behind_one_in_parentheses():
+    for constraint, old in (("[(a&b)|c]", [[1]]), ("[c|(a&b)]", [[3], [1]]), ("[a|c]", [[0, 1], [3]])):
+        assert sets(constraint, all_options=False) == (old, True)
+    assert sets("[(a&b)|c]") == ([[1], [3]], True)
 
 
 def test_of_numbers_of_nodes_it_is_known_where_they_may_be():

@@ -18,6 +18,7 @@ from gas.endpoints.slurm.notation import node_names, tasks, words
 from gas.errors import BadInput
 from gas.resources import Resources
 from gas.slurm.cluster import Gres, Tasks
+from gas.slurm.features import with_counts
 from gas.slurm.unasked import GPUS
 
 __all__ = ["Options", "Unit", "instant_of", "megabytes", "minutes_of"]
@@ -412,6 +413,14 @@ def _names(text: str) -> tuple[str, ...]:
     return node_names(text)
 
 
+def _constraint(text: str) -> str:
+    """Return a constraint; in brackets, sbatch takes & only in parentheses or with numbers of nodes (seen on all)."""
+    inside = "".join(re.findall(r"\[([^\]]*)\]", text))
+    if "&" in re.sub(r"\([^()]*\)", "", inside) and not with_counts(text):
+        raise BadInput("has & in brackets, which sbatch takes only in parentheses: [(a&b)|c]")
+    return text
+
+
 def _exclusive(text: str | None, now: int) -> dict[str, object]:
     if text is None or text.lower() in ("", "exclusive"):
         return {"exclusive": True}
@@ -463,7 +472,7 @@ UNDERSTOOD: Mapping[str, Callable[[str | None, int], Mapping[str, object]]] = {
     "account": _as("account", str),
     "array": _array,
     "begin": lambda text, now: {"begin": instant_of(_needed(text), now)},
-    "constraint": _as("features", str),
+    "constraint": _as("features", _constraint),
     "contiguous": _flag("contiguous"),
     "overcommit": _flag("overcommit"),
     "cpus-per-gpu": _as("cpus_per_gpu", _whole),

@@ -155,3 +155,12 @@ def test_no_gpus_are_none_as_sbatch_takes_it(word):
 def test_cpus_of_a_task_and_of_a_gpu_exclude_each_other():
     with pytest.raises(BadInput, match="--cpus-per-gpu and --cpus-per-task .* exclude each other for sbatch"):
         options("-n2", "-c2", "--gpus-per-node=2", "--cpus-per-gpu=3")
+
+
+def test_features_in_brackets_are_joined_in_parentheses_only():
+    """Seen on 22.05, 24.11 and 26.05: sbatch refuses the others as an invalid feature specification."""
+    for text in ("[(a&b)|c]", "[a|b]&c", "[a*2&b*1]"):
+        assert options("-C", text).features == text
+    for text in ("[a&b|c]", "[a|b&c]", "[a&b]"):
+        with pytest.raises(BadInput, match=r"& in brackets, which sbatch takes only in parentheses: \[\(a&b\)\|c\]"):
+            options("-C", text)
