@@ -200,7 +200,8 @@ def fit(
     groups = Groups.of(timings.processors, np.log(timings.seconds))
     if len(groups.n) < FEWEST_COUNTS:
         raise ModelError(
-            f"timings on too few processor counts ({len(groups.n)}): a fit needs {FEWEST_COUNTS}; measure more"
+            f"timings on too few processor counts ({len(groups.n)}): a fit needs {FEWEST_COUNTS}; measure more, "
+            'or write the times into the application file (model = "table")'
         )
     if len(groups.n) > MOST_COUNTS:
         raise ModelError(

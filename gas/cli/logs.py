@@ -73,6 +73,8 @@ def _unreadable(path: Path) -> str | None:
     try:
         if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe would disturb its writer
             return None if os.access(path, os.R_OK) else "Permission denied"
+        if path.is_dir():
+            return "it is a folder; name the logs in it"
         with path.open("rb"):
             return None
     except (OSError, ValueError) as error:

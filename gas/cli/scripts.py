@@ -79,6 +79,14 @@ class Subject:
     times: Times = None
     unit: ScriptUnit = None
 
+    def words(self) -> list[str]:
+        """Return the options as they were given; none if one of them reads standard input, which is gone."""
+        if "-" in (self.application, self.script):
+            return []
+        options = (("--script", self.script), ("--sizes", self.sizes), ("--time", self.times), ("--unit", self.unit))
+        given = [word for option, value in options if value is not None for word in (option, str(value))]
+        return given if self.application is None else [str(self.application), *given]
+
     def work(self) -> Work:
         """Return the work to run.
 

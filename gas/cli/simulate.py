@@ -166,7 +166,7 @@ def simulate_command(
     with _one_bar(len(traces) * len(policies)) as bar_of:
         for number, trace in enumerate(traces):
             try:
-                log, jobs, facts = _prepared(trace, asked, thanked)
+                log, jobs, facts = _prepared(trace, asked, thanked, tabled=not as_json)
                 priorities = priorities_of(classes, jobs, log) if classes else None
                 results: list[dict[str, Any]] = []
                 schedules, drawn = [], []
@@ -348,7 +348,7 @@ def _one_bar(runs: int) -> Iterator[Callable[[int], Callable[[float], None]]]:
         yield lambda number: lambda share: show((number + share) / runs)
 
 
-def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJobs, dict[str, Any]]:
+def _prepared(trace: str, asked: _Asked, thanked: set[str], *, tabled: bool) -> tuple[Log, RigidJobs, dict[str, Any]]:
     """Return the selected part of a log, its jobs, and facts about them, which are also printed as notes."""
     import numpy as np
 
@@ -369,7 +369,7 @@ def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJ
     if words:
         note(f"gas: {words}")
     longer = int(np.count_nonzero(jobs.run_time > jobs.estimate))
-    if longer:
+    if longer and not (tabled and asked.overrun == "kill"):  # then the table says it
         what = {
             "kill": "killed at the estimate (--overrun extend lets them finish)",
             "extend": "the estimate is raised to the run time (--overrun kill kills them at it)",

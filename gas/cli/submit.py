@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -230,10 +230,11 @@ def _show_submitted(
 
 def _watch(made: Submitted, subject: Subject, planning: Planning) -> str | None:
     """Return the command that changes the size of a waiting job; None if its size cannot be changed."""
-    if subject.application in (None, "-") or not _may_be_reshaped(made):
+    words = subject.words()
+    if not words or not _may_be_reshaped(made):
         return None
-    predict = f" --predict {quote(planning.predict)}" if planning.predict not in (None, "-") else ""
-    return f"gas watch {made.reference} {quote(str(subject.application))}{predict}"
+    words += [] if planning.predict in (None, "-") else ["--predict", planning.predict]
+    return f"gas watch {made.reference} {join(words)}"
 
 
 def _refuse_besides_coallocate(given: dict[str, bool]) -> None:

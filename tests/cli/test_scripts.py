@@ -64,6 +64,11 @@ def test_the_script_is_submitted_as_it_is_and_followed_by_the_name_that_was_show
     assert again.code == 0, again.err
 
 
+def test_a_waiting_script_is_offered_to_be_watched_with_its_sizes(fake, gas):
+    shown = gas("submit", "job.sh", *WORDS, "--stale-ok", "--not-before", "+3h").out
+    assert f" job.sh {' '.join(WORDS)}\n" in shown.partition("finish sooner: gas watch ")[2]
+
+
 def test_bytes_that_are_not_utf_8_reach_sbatch_as_they_are(fake, gas):
     fake.does("sbatch", f'cat > "{fake.folder}/script"')
     latin = SCRIPT.replace("./ocean", "./mod\xe8le  # Stra\xdfe").encode("latin-1")

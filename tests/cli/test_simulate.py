@@ -180,7 +180,9 @@ def test_the_table_says_how_many_jobs_were_cut_short(gas, tmp_path):
     path = tmp_path / "over.swf"
     path.write_text(HEADER + line(1, 0, 100, 4, 60) + line(2, 1, 100, 4, 100) + line(3, 2, 30, 4, 20))
     cut = "2 of 3 jobs (66.7%) killed at their estimates; --overrun extend lets them finish"
-    assert gas("simulate", path).out.splitlines()[-1] == cut
+    done = gas("simulate", path)
+    assert done.out.splitlines()[-1] == cut
+    assert "killed" not in done.err, "it is said once"
     after_the_table, months = gas("simulate", path, "--months").out.split(cut)
     assert after_the_table.endswith("%\n")
     assert months.startswith("\n\nmonth")
@@ -291,6 +293,10 @@ def test_policies_share_a_picture_unless_its_name_tells_them_apart(gas, three, t
     assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
     assert gas("simulate", three, "--policy", "easy,s3", "--plot", tmp_path / "{policy}.svg").code == 0
     assert {path.name for path in tmp_path.glob("*.svg")} == {"easy.svg", "s3.svg"}
+
+
+def test_a_folder_is_refused_with_the_way_out(gas, tmp_path):
+    assert f"{tmp_path}: cannot be read: it is a folder; name the logs in it" in gas("simulate", tmp_path).err
 
 
 BAD = {
