@@ -195,9 +195,7 @@ def submit_command(
             report_end(finished, quiet=json)
         return
     made = agent.submit(run, options, key=key, before=show)
-    finished = _show_submitted(
-        app, made, wait=wait, json=json, watch=_watch(made, subject, planning) if work.script is None else None
-    )
+    finished = _show_submitted(app, made, wait=wait, json=json, watch=_watch(made, subject, planning))
     if plot is not None and made.planned is not None:
         draw(made.planned.plan, made.planned.answers, plot)
     if finished is not None:
