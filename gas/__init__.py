@@ -9,12 +9,12 @@ The main path, from top to bottom::
     Agent(application, endpoints)    agent         queries schedulers, plans, submits once, reshapes and watches
 
 The modules and packages below this path, from the bottom: `times`, `errors`, `printable` and `json_text` (make
-untrusted text and JSON safe for terminal and memory), `compiled` and `machine_code` (compiled kernels), `heap` (the
-event queue), `profile` (free processors over time: one contract, several forms), `resources` (resources of each unit of
-a size), `placeholders` (in commands), `report` (pages of tables and pictures), `intervals` (means with 90% intervals),
-`reading` (applications and availability lists from files), `coallocation` (one application on several machines at
-once), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure), `simulation` (simulates any log under any
-policy), `policies` (users' own, in Python), `prediction` (predicted starts, learned from past jobs), `endpoints`
+untrusted text and JSON safe for terminal and memory), `compiled`, `beside` and `machine_code` (compiled kernels),
+`heap` (the event queue), `profile` (free processors over time: one contract, several forms), `resources` (resources of
+each unit of a size), `placeholders` (in commands), `report` (pages of tables and pictures), `intervals` (means with 90%
+intervals), `reading` (applications and availability lists from files), `coallocation` (one application on several
+machines at once), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure), `simulation` (simulates any log under
+any policy), `policies` (users' own, in Python), `prediction` (predicted starts, learned from past jobs), `endpoints`
 (connections to schedulers), `pictures`, `notebook` (plans and schedules as HTML), `agent` (queries, chooses, submits,
 reshapes and watches for one application), `workflows`, `service` (S³ over HTTP), `cli`, `bundle` (one file for login
 nodes), `manual` (man gas). A module imports only modules that come before it in this list.

@@ -26,7 +26,6 @@ import fcntl
 import functools
 import hashlib
 import importlib.util
-import os
 import platform
 import shutil
 import sys
@@ -47,7 +46,6 @@ __all__ = [
     "announce",
     "available",
     "cache_directory",
-    "compile_beside",
     "compiled",
     "fastest",
     "inlined_kernel",
@@ -265,7 +263,7 @@ def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:
     dispatcher: Any = (part if inner else program)(clone, options)
     with contextlib.suppress(OSError):  # no writable place: compile in every process
         directory = cache_directory(function)
-        _make(directory)
+        make(directory)
         name = _file_name(function, inner=inner)
         dispatcher._cache = file_cache(clone, directory, name, _overload_of, of_part=inner)
         dispatcher.compile = _in_turn(dispatcher.compile, directory)
@@ -305,7 +303,7 @@ def _called(function: types.FunctionType) -> Any:
     return _inner[function]
 
 
-def _make(directory: Path) -> None:
+def make(directory: Path) -> None:
     """Make a directory for machine code.
 
     Raises
@@ -397,37 +395,6 @@ def announce(function: Callable[..., Any], what: str) -> None:
         for say in _telling:
             say(f"first use: compiling {what} (up to half a minute)")
         _telling.clear()
-
-
-_beside: dict[str, Any] = {}
-
-
-def compile_beside(function: Callable[..., Any], statement: str) -> bool:
-    """Run a Python statement that compiles a kernel, once, in a separate process that outlives this one.
-
-    Return whether this or another process of the user is running it; processes start one together, not one each. False
-    if its machine code cannot be cached, or the process failed.
-    """
-    import subprocess
-
-    if statement not in _beside:
-        folders = os.pathsep.join(filter(os.path.isabs, sys.path))  # the current folder may belong to anybody
-        try:
-            directory = cache_directory(function)
-            _make(directory)
-            with (directory / "beside").open("w") as lock:  # the new process holds it until its end
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    return True
-                _beside[statement] = subprocess.Popen(
-                    [sys.executable, "-c", statement], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL, start_new_session=True, cwd="/", pass_fds=[lock.fileno()],
-                    env=os.environ | {"PYTHONPATH": folders},
-                )  # fmt: skip
-        except OSError:  # read-only, a file system without locks, or the limit on processes
-            _beside[statement] = None
-    return _beside[statement] is not None and not _beside[statement].poll()
 
 
 def fastest(function: F, steps: int, *, large: str = "") -> F:

@@ -137,7 +137,8 @@ def no_compiler_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     It does where everything is tested.
     """
     if not thorough.ALL:
-        monkeypatch.setattr("gas.compiled.compile_beside", lambda kernel, statement: True)
+        monkeypatch.setattr("gas.agent.compiling.compile_beside", lambda kernel, *statements: True)
+        monkeypatch.setattr("gas.agent.compiling.wait_beside", lambda kernel, seconds: True)
 
 
 @pytest.fixture

@@ -419,36 +419,6 @@ def test_threads_that_need_numba_at_the_same_time_wait_for_one_of_them_to_import
     assert done.stdout.split() == ["0", "True"], done.stderr
 
 
-@pytest.fixture
-def no_compiler_beside():
-    """Not disabled here: these tests are about it."""
-
-
-def test_a_process_beside_compiles_once_and_knows_no_module_of_the_current_folder(tmp_path, monkeypatch):
-    (tmp_path / "gas.py").write_text("raise SystemExit(3)")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend("")
-    statement = f"import gas.compiled; open({str(tmp_path / 'done')!r}, 'a').write('once')"
-    for _ in range(2):
-        assert module.compile_beside(earliest_fit, statement)
-    assert module._beside.pop(statement).wait(30) == 0
-    assert (tmp_path / "done").read_text() == "once"
-
-
-def test_processes_that_need_the_same_machine_code_start_one_compiler_together(tmp_path, monkeypatch):
-    monkeypatch.setenv("GAS_CACHE", str(tmp_path))
-    go_on = tmp_path / "go on"
-    waits = f"import pathlib, time\nwhile not pathlib.Path({str(go_on)!r}).exists(): time.sleep(0.01)"
-    assert module.compile_beside(earliest_fit, waits)
-    first = module._beside.pop(waits)
-    assert module.compile_beside(earliest_fit, "after = 1"), "it is on its way"
-    assert "after = 1" not in module._beside, "and no other process was started"
-    go_on.touch()
-    assert first.wait(30) == 0
-    assert module.compile_beside(earliest_fit, "after = 1")
-    assert module._beside.pop("after = 1").wait(30) == 0
-
-
 # What numba cannot compile although plain Python runs it; default tests call most kernels as plain functions.
 UNKNOWN_TO_NUMBA = (
     ast.NamedExpr,

@@ -1,9 +1,13 @@
 """Programs linked from parts: they answer as the plain kernels do, and nothing is lowered twice."""
 
+import re
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba.core.codegen import JITCodeLibrary
+from numpy.typing import NDArray
 
 from gas import compiled as module
 from gas.compiled import compiled, kernel, lean_kernel, shared
@@ -241,3 +245,59 @@ def test_what_an_operator_means_is_asked_once_and_numba_is_as_it_was_afterwards(
     assert compiled(adds)(2, 1) == adds(2, 1) == 6
     assert len(asked) == len(set(asked)) <= 2  # the product, and the division unless an earlier test has asked
     assert BaseFunction.get_call_type is its_own
+
+
+class Place(NamedTuple):
+    number: int
+    kept: NDArray[np.int64]
+    other: NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """A record in a record."""
+
+    place: Place
+    limits: NDArray[np.int64]
+
+
+@lean_kernel
+def through_blocks(state, steps):
+    """Use a record in several blocks, and variables that are assigned in a branch or in a loop only."""
+    found, later = 0, 0
+    for step in range(steps):
+        if step > 1:
+            found += later * 10  # of the previous turn
+        if step % 2 == 0:
+            place, weight = state.place, step
+            place.kept[step % 3] += weight
+        else:
+            weight = 3 * state.place.number
+        later = weight + state.limits[step % 2]
+        found += state.place.kept[0] - state.place.other[1]
+    return found + later
+
+
+@lean_kernel
+def calls(state, steps):
+    return through_blocks(state, steps) + 1
+
+
+def test_a_record_of_several_blocks_is_not_loaded_again_for_each_of_its_fields(anew, monkeypatch):
+    lowered, add = [], JITCodeLibrary.add_ir_module
+
+    def add_and_note(code, made):
+        if code.name.endswith("through_blocks"):
+            lowered.append(str(made))
+        add(code, made)
+
+    monkeypatch.setattr(JITCodeLibrary, "add_ir_module", add_and_note)
+
+    def state():
+        kept, other = np.arange(3), np.arange(5, 7)
+        return State(Place(4, kept, other), np.array([8, 9]))
+
+    plain, machine = state(), state()
+    assert compiled(calls)(machine, 5) == calls(plain, 5)
+    assert machine.place.kept.tolist() == plain.place.kept.tolist()
+    (text,) = lowered
+    assert not re.findall(r"= (?:load|extractvalue|insertvalue) {{?i64, {i8\*.*", text)  # of a Place, or of a State

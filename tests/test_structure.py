@@ -22,7 +22,7 @@ FLOORS = [
     {"speedup_models", "workloads"},
     {"gas.machine_code"},
     {"gas.errors", "gas.compiled", "gas.collector", "gas.printable", "gas.json_text"},
-    {"gas.dask_workers"},
+    {"gas.dask_workers", "gas.beside"},
     {"gas.times", "gas.heap", "gas.profile", "gas.resources", "gas.placeholders", "gas.report", "gas.intervals"},
     {"gas.walk"},
     {"gas.availability", "gas.application"},

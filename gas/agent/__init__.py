@@ -16,6 +16,7 @@ Its modules:
     choice          plans with the answers of schedulers, with probes and predictions if requested
     probing         submits real jobs, reads the starts that a scheduler plans for them, and cancels them at once
     prediction      predicted starts of the candidates of a plan, learned from the machine's past
+    compiling       has missing machine code for predictions made by other processes
     ledgers         keeps predictions for submitted jobs, with their outcomes
     submission      submits a job to one of several schedulers, exactly once
     reshaping       changes the shape of a waiting job if it then finishes sooner

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from documents.extras import way_to_install
+from gas.agent.compiling import compiled_beside, wait_for_code
 from gas.agent.ledgers import brought_up_to_date
 from gas.agent.options import AUTO, Forecasting
 from gas.compiled import available, is_ready
@@ -80,7 +81,6 @@ class Predictor:
         self._beside: dict[str, list[NDArray[np.int64]]] = {}
         self._said: set[str] = set()
         self._asked_at = time.monotonic()
-        self._later = False  # machine code is being made for the next time
 
     def plan(
         self,
@@ -166,12 +166,14 @@ class Predictor:
             queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
             policy, snapshot = "slurm", queue.snapshot(history.users, history.names, history.queues())
             planned = [c.start for c in candidates]
-            self._later = _compiles_for_later()  # in the meantime, a small queue is simulated in plain Python
+            if queue.uncompiled(0):  # a small queue is simulated in plain Python
+                wait_for_code(self._say_once)
+            beside = compiled_beside()
 
             def compiles() -> bool:
-                if not self._later:
+                if not beside:
                     self._say_once(_COMPILING)
-                return not self._later
+                return not beside
 
             def made_by(past: Past) -> tuple[Forecast | NotPredicted, Sequence[str]]:
                 return queue.forecast(
@@ -382,20 +384,6 @@ class Predictor:
             f"jobs of other users are hidden: intervals are as wide as possible until {LEAST} of your predicted jobs "
             f"have started ({known} so far)",
         )
-
-
-def _compiles_for_later() -> bool:
-    """Return whether samples of a Slurm queue need missing machine code, which is then made in another process.
-
-    That takes longer than a first answer may.
-    """
-    from gas.compiled import available, compile_beside, is_ready
-    from gas.prediction.present import learning_is_ready
-    from gas.slurm.drain import drain
-
-    if not available() or (is_ready(drain) and learning_is_ready()):
-        return False
-    return compile_beside(drain, "from gas.prediction.slurm import compile_ahead; compile_ahead()")
 
 
 def _beside(queue: Queue, history: History, snapshot: Snapshot) -> list[NDArray[np.int64]]:

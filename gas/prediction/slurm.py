@@ -35,10 +35,10 @@ from gas.slurm.cluster import Cluster, Job
 from gas.slurm.drain import drain
 from gas.slurm.forward import Forward
 from gas.slurm.order import HOLDING, end_of, limit_of
-from gas.slurm.sampler import Room, Sampler, compile_samples, outside
+from gas.slurm.sampler import Room, Sampler, compile_plans, compile_starts, outside
 from gas.times import LONGEST
 
-__all__ = ["SECONDS", "Queue", "compile_ahead"]
+__all__ = ["SECONDS", "Queue", "compile_ahead", "compile_half", "compile_other_half"]
 
 SECONDS = 10.0
 """Most seconds of simulation: half for all candidates together, half for the best, one by one."""
@@ -72,9 +72,20 @@ TASKS = 40
 
 
 def compile_ahead() -> None:
-    """Compile all code for predictions of a Slurm, its own schedulers last: a minute or two, once per machine."""
-    compile_samples()
+    """Compile or load all code for predictions of a Slurm, `drain` last: half a minute, once per machine."""
+    compile_half()
+    compile_other_half()
+
+
+def compile_half() -> None:
+    """Compile what learns and what starts jobs; nothing of it needs the other half."""
     compile_learning()
+    compile_starts()
+
+
+def compile_other_half() -> None:
+    """Compile what plans jobs, then `drain`, which needs the first half by then."""
+    compile_plans()
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +203,8 @@ class Queue:
         clock
             The clock for that limit; without one, all samples are made.
         compiles
-            Called if machine code is missing: whether to compile it first, which takes a minute or two. Otherwise there
-            is no forecast.
+            Called if machine code is missing: whether to load it, or else compile it, first. Otherwise there is no
+            forecast.
 
         Raises
         ------
@@ -209,7 +220,7 @@ class Queue:
         coming = past.arrivals(now, min(2 * ahead + 3600, HORIZON))
         if self.uncompiled(coming.jobs.shape[0] * coming.jobs.shape[2]):
             if not compiles():
-                return NotPredicted(0, "first use: its simulator is being compiled, for about a minute", soon=True), []
+                return NotPredicted(0, "first use: its simulator is still being compiled", soon=True), []
             compile_ahead()
         begun = clock()
         snapshot, generator = self.snapshot(users, names), np.random.default_rng(seed)

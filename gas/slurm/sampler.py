@@ -31,7 +31,7 @@ from gas.slurm.table import empty_table
 from gas.slurm.will_run import Running
 from gas.times import LONGEST
 
-__all__ = ["Room", "Sampler", "compile_samples", "outside"]
+__all__ = ["Room", "Sampler", "compile_plans", "compile_starts", "outside"]
 
 
 def outside(begin: Beginning) -> str:
@@ -48,15 +48,31 @@ def outside(begin: Beginning) -> str:
     return ", ".join(name for name, there in reasons.items() if there)
 
 
-def compile_samples() -> None:
-    """Compile the kernels of samples, `drain` last: this takes a minute or two, once per machine."""
-    for one in (fit_idle, run_pass, run_cycle, drain):
-        compiled(one)
-    one_job = Job(1, "", "", "PENDING", ("p",), 1, 1, time_limit=60, tasks_asked=1)
-    begin = Beginning.of(Cluster("", 0, "", (Node("n", 1),), (one_job,), (), (Partition("p", ("n",)),)))
+def compile_starts() -> None:
+    """Compile the kernels that start jobs at once: a third of the work; the others refer to them."""
+    compiled(run_pass)
+    Forward(_one_job(), {1: 1}).run(120)
+    compiled(fit_idle)
+    _one_job()
+
+
+def compile_plans() -> None:
+    """Compile the kernels that plan jobs, then `drain`, which needs those of `compile_starts`, perhaps made meanwhile.
+
+    At the same time, another process may compile them: half of the time has passed when they are needed.
+    """
+    compiled(run_cycle)
+    begin = _one_job()
     Forward(begin, {1: 1}).run(120)
+    compiled(drain)
     sampler, first = Sampler(begin), np.zeros(1, np.int64)
     sampler.run(sampler.room(), first[:0], first + 1, first, first[:0], 60)
+
+
+def _one_job() -> Beginning:
+    """Return a queue of one job on one node."""
+    one_job = Job(1, "", "", "PENDING", ("p",), 1, 1, time_limit=60, tasks_asked=1)
+    return Beginning.of(Cluster("", 0, "", (Node("n", 1),), (one_job,), (), (Partition("p", ("n",)),)))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import pytest
 from gas import Agent, Application, PlanOptions
 from gas.agent import prediction
 from gas.agent.options import Forecasting
-from gas.compiled import compile_beside
 from gas.endpoints import FileEndpoint, S3Endpoint
 from gas.errors import BadInput, Conflict
 from gas.prediction import NotPredicted
@@ -116,30 +115,8 @@ def test_what_takes_long_is_said(busy, history, remarks, monkeypatch):
     assert "s3: simulating its queue 20 times" in remarks
 
 
-def test_machine_code_for_samples_is_made_beside_the_first_answer(monkeypatch):
-    begun, ready = [], []
-    monkeypatch.setattr("gas.compiled.available", lambda: True)
-    monkeypatch.setattr("gas.compiled.compile_beside", lambda kernel, statement: begun.append(statement) or True)
-    monkeypatch.setattr("gas.compiled.is_ready", lambda kernel: bool(ready))
-    monkeypatch.setattr("gas.prediction.present.learning_is_ready", lambda: bool(ready))
-    assert prediction._compiles_for_later()
-    assert "compile_ahead()" in begun[0]
-    ready.append(True)
-    assert not prediction._compiles_for_later()
-    assert len(begun) == 1
-
-
 def test_a_watch_waits_for_machine_code_and_then_reads_the_queue_anew(remarks, monkeypatch):
     monkeypatch.setattr(prediction, "compile_ahead", lambda: remarks.append("compiled"))
     with pytest.raises(Conflict, match="the queue is read again"):
         prediction.Predictor(Forecasting(), remarks.append)._compile_first()
     assert remarks == ["first use: compiling the predictor (up to two minutes)", "compiled"]
-
-
-def test_where_machine_code_cannot_be_kept_none_is_waited_for(monkeypatch):
-    monkeypatch.setenv("GAS_CACHE", "/proc/nowhere")
-    monkeypatch.setattr("gas.compiled.available", lambda: True)
-    monkeypatch.setattr("gas.compiled.is_ready", lambda kernel: False)
-    monkeypatch.setattr("gas.compiled._beside", {})
-    monkeypatch.setattr("gas.compiled.compile_beside", compile_beside)
-    assert not prediction._compiles_for_later()

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from documents.home import NoHome, user_folder
+from gas.beside import compile_beside
 from gas.cli.serve import state_directory
-from gas.compiled import cache_directory, compile_beside, is_ready
+from gas.compiled import cache_directory, is_ready
 from gas.endpoints.configuration import find_configuration
 from gas.errors import BadInput
 from gas.profile.holes import first_fit

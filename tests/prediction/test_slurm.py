@@ -177,7 +177,7 @@ def test_compiling_does_not_count_for_the_time_that_samples_have(cold, monkeypat
     asked = past(), [60], [NOW], {}
     found, _ = queue.forecast(*asked, samples=12, clock=clock, compiles=lambda: did.append("asked"))
     assert (found.samples, did) == (0, ["asked"])
-    assert "first use: its simulator is being compiled" in found.why
+    assert "first use: its simulator is still being compiled" in found.why
     assert "repeat the command in a minute" in str(found)
     did.clear()
     found, remarks = queue.forecast(*asked, samples=12, clock=clock)

@@ -12,7 +12,7 @@ from gas.slurm.cycle import run_cycle
 from gas.slurm.drain import drain
 from gas.slurm.main_pass import run_pass
 from gas.slurm.placement import fit_idle
-from gas.slurm.sampler import Sampler, compile_samples, outside
+from gas.slurm.sampler import Sampler, compile_plans, compile_starts, outside
 from gas.times import LONGEST
 
 NOBODY = np.zeros(0, np.int64)
@@ -37,8 +37,9 @@ def test_what_samples_need_is_compiled_ahead_by_a_run_of_one_job(monkeypatch):
     asked = []
     monkeypatch.setattr("gas.slurm.sampler.compiled", asked.append)
     monkeypatch.setattr("gas.slurm.sampler.fastest", lambda kernel, steps: lambda *given: asked.append(kernel(*given)))
-    compile_samples()
-    assert asked == [fit_idle, run_pass, run_cycle, drain, 0]  # it has started at once
+    compile_starts()
+    compile_plans()
+    assert asked == [run_pass, fit_idle, run_cycle, drain, 0]  # it has started at once
 
 
 def test_licences_come_back_when_jobs_end():
