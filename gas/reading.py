@@ -10,18 +10,22 @@ import codecs
 import json
 import sys
 import tomllib
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from gas.application import Application
 from gas.availability import SCHEMA, AvailabilityList
 from gas.errors import BadInput
 from gas.json_text import parsed
 
-__all__ = ["parse_json", "parse_toml", "read_application", "read_availability"]
+__all__ = ["all_of_pipe", "contents", "parse_json", "parse_toml", "read_application", "read_availability"]
 
 MOST_BYTES = 2**26
 """64 MiB: a list of a million frames takes about 60 MiB."""
+
+MOST_PIPED_BYTES = 2**31
+"""2 GiB: ten million jobs of sacct; all that comes from a pipe is kept in memory."""
 
 
 def read_application(path: str | Path) -> Application:
@@ -32,7 +36,7 @@ def read_application(path: str | Path) -> Application:
     BadInput, FieldError, ModelError
         The file cannot be read or used; the message names the place in it.
     """
-    text, place = _text(path)
+    text, place = contents(path)
     name = "application" if str(path) == "-" else Path(path).stem
     try:
         tables = parse_toml(text, place)
@@ -51,7 +55,8 @@ def read_availability(path: str | Path) -> AvailabilityList:
     BadInput, FieldError
         The file cannot be read or used; the message names the place in it.
     """
-    text, place = _text(path)
+    text, place = contents(path)
+    text = text.removeprefix(codecs.BOM_UTF8)  # some editors begin each file with it
     if not text.strip():
         raise BadInput(f"{place}: is empty; an availability list is a JSON object with schema {SCHEMA}")
     return AvailabilityList.from_wire(parse_json(text, place), place)
@@ -81,8 +86,14 @@ def parse_json(text: str | bytes, place: str) -> Any:
         raise BadInput(f"{place}: not usable JSON: {str(error).split(';')[0]}") from None
 
 
-def _text(path: str | Path) -> tuple[bytes, str]:
-    """Return the contents of a file or of standard input, and its name in messages; a pipe waits for its writer."""
+def contents(path: str | Path) -> tuple[bytes, str]:
+    """Return the contents of a file or of standard input, and its name in messages; a pipe waits for its writer.
+
+    Raises
+    ------
+    BadInput
+        It cannot be read, or is longer than any that can be used.
+    """
     standard_input = str(path) == "-"
     place = "standard input" if standard_input else str(path)
     try:
@@ -97,4 +108,14 @@ def _text(path: str | Path) -> tuple[bytes, str]:
         raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
     if len(text) > MOST_BYTES:
         raise BadInput(f"{place}: exceeds the limit of {MOST_BYTES >> 20} MiB")
-    return text.removeprefix(codecs.BOM_UTF8), place  # some editors begin each file with it
+    return text, place
+
+
+def all_of_pipe(stream: BinaryIO, place: str) -> bytes:
+    """Return all that comes from a pipe or a device; raise `BadInput` if it does not end soon enough."""
+    kept = BytesIO()
+    while piece := stream.read(2**20):
+        kept.write(piece)
+        if kept.tell() > MOST_PIPED_BYTES:
+            raise BadInput(f"{place}: exceeds the limit of {MOST_PIPED_BYTES >> 20:,} MiB; write it to a file first")
+    return kept.getvalue()

@@ -49,6 +49,27 @@ def test_a_file_of_any_length_is_not_read(read, tmp_path):
         read(tmp_path / "long")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("plan", "--script", "-"), "exceeds the limit of 64 MiB"),
+        (("plan", "--script", "/dev/zero"), "exceeds the limit of 64 MiB"),
+        (("simulate", "-"), "exceeds the limit of 4 MiB; write it to a file first"),
+        (("simulate", "/dev/zero"), "exceeds the limit of 4 MiB; write it to a file first"),
+        (("audit", "-"), "exceeds the limit of 4 MiB; write it to a file first"),
+        (("audit", "/dev/zero"), "exceeds the limit of 4 MiB; write it to a file first"),
+        (("endpoints", "--config", "-"), "is larger than 1,048,576 bytes, the limit of a configuration"),
+    ],
+)
+def test_what_never_ends_is_given_up(gas, monkeypatch, words, said):
+    monkeypatch.setattr("gas.reading.MOST_PIPED_BYTES", 2**22)
+    with open("/dev/zero") as endless:  # noqa: PTH123
+        monkeypatch.setattr("sys.stdin", endless)
+        result = gas(*words)
+    assert result.code == 2
+    assert said in result.err
+
+
 def test_a_file_that_an_editor_has_begun_with_a_mark_of_its_encoding_is_read(tmp_path):
     for read, text in ((read_application, APPLICATION), (read_availability, json.dumps(LIST))):
         (tmp_path / "x").write_bytes(codecs.BOM_UTF8 + text.encode())

@@ -50,6 +50,9 @@ _PARQUET = b"PAR1"
 _GZIP = b"\x1f\x8b"
 _HEAD = 1 << 18
 
+MOST_JSON_BYTES = 2**28
+"""256 MiB, unpacked: about three million jobs, which take ten times as much memory while they are parsed."""
+
 
 def format_named(name: str) -> Format | None:
     """Return the format of a file name's suffix; None if it has none."""
@@ -134,15 +137,20 @@ def read_log(stream: BinaryIO, form: Format, *, name: str = "log", lenient: bool
         case "parquet":
             return read_parquet(stream, name=name)
         case "batsim":
-            return parse_batsim(_unpacked(stream.read(), name), name=name, lenient=lenient)
+            return parse_batsim(_unpacked(stream, name), name=name, lenient=lenient)
     return read_swf(stream, name=name, lenient=lenient)
 
 
-def _unpacked(data: bytes, name: str) -> bytes:
-    try:
-        return gzip.decompress(data) if data.startswith(_GZIP) else data
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise LogError(name, f"the gzip file is damaged ({error}); fetch or copy it again") from None
+def _unpacked(stream: BinaryIO, name: str) -> bytes:
+    data = stream.read(MOST_JSON_BYTES + 1)
+    if data.startswith(_GZIP):
+        try:
+            data = gzip.GzipFile(fileobj=BytesIO(data)).read(MOST_JSON_BYTES + 1)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise LogError(name, f"the gzip file is damaged ({error}); fetch or copy it again") from None
+    if len(data) > MOST_JSON_BYTES:
+        raise LogError(name, f"is longer than {MOST_JSON_BYTES >> 20} MiB of JSON; write long logs as SWF or CSV")
+    return data
 
 
 def format_log(log: Log, into: Format, *, packed: bool = False) -> tuple[bytes, Mapping[str, int]]:

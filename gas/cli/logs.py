@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from gas.cli.options import LARGEST_MACHINE
 from gas.cli.tables import many, note, remark
 from gas.errors import BadInput
+from gas.reading import all_of_pipe
 from workloads import Log, LogError, machine_size
 from workloads.formats import format_of, parse_log, read_log_file
 from workloads.load import most_in_use
@@ -199,7 +200,10 @@ def piped(path: str) -> bytes | None:
     if path != "-" and (not Path(path).exists() or Path(path).is_file() or Path(path).is_dir()):
         return None
     try:
-        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        if path == "-":
+            return all_of_pipe(sys.stdin.buffer, "standard input")
+        with Path(path).open("rb") as pipe:
+            return all_of_pipe(pipe, path)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import typer
 from gas.application import Application
 from gas.cli.tables import remark
 from gas.errors import BadInput
-from gas.reading import read_application
+from gas.reading import contents, read_application
 from gas.times import duration_text, parse_duration
 from speedup_models.constraints import MOST_PROCESSORS
 from speedup_models.model import SizeUnit
@@ -134,14 +133,7 @@ def _is_script(path: str) -> bool:
 
 def _text_of(path: str) -> str:
     """Return the text of a script, or of standard input; bytes that are not UTF-8 are kept for sbatch."""
-    if path == "-":
-        return sys.stdin.buffer.read().decode(errors="surrogateescape")
-    try:
-        return Path(path).read_bytes().decode(errors="surrogateescape")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise BadInput(f"{path!r}: cannot be read: there is no such file") from None
+    return contents(path)[0].decode(errors="surrogateescape")
 
 
 def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -> Application:

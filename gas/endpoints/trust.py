@@ -96,7 +96,7 @@ def read_document(path: Path) -> Document:
         It cannot be read.
     """
     if str(path) == "-":
-        return Document(path, None, sys.stdin.buffer.read())
+        return Document(path, None, _within_limit(sys.stdin.buffer.read(MOST_BYTES + 1), path))
     try:
         with path.open("rb") as file:
             descriptor = file.fileno()
@@ -107,9 +107,14 @@ def read_document(path: Path) -> Document:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError:  # a null character in it
         raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
+    data = _within_limit(data, path)
+    return Document(path, location, data, flaw, None if location is None else _exposed(path, location))
+
+
+def _within_limit(data: bytes, path: Path) -> bytes:
     if len(data) > MOST_BYTES:
         raise BadInput(f"{path}: is larger than {MOST_BYTES:,} bytes, the limit of a configuration")
-    return Document(path, location, data, flaw, None if location is None else _exposed(path, location))
+    return data
 
 
 def allow(document: Document) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 
 from documents.whole_file import whole_file
 from gas.errors import BadInput
+from gas.reading import all_of_pipe
 from gas.simulation.allocation import Allocation, allocate
 from gas.simulation.recorded import NOT_ENDED, UNKNOWN, Recorded
 from gas.simulation.schedule import NEVER_STARTED, Schedule
@@ -253,12 +254,12 @@ def read_schedule(source: str | Path) -> Recorded:
         It is SWF and malformed.
     """
     if str(source) == "-":
-        return parse_schedule(sys.stdin.buffer.read(), name="standard input")
+        return parse_schedule(all_of_pipe(sys.stdin.buffer, "standard input"), name="standard input")
     path = Path(source)
     try:
-        if not path.is_file():  # a pipe can be read only once
-            return parse_schedule(path.read_bytes(), name=path.name)
         with path.open("rb") as file:
+            if not path.is_file():  # a pipe can be read only once
+                return parse_schedule(all_of_pipe(file, str(path)), name=path.name)
             return _read(file, path.name, format_of(path))
     except OSError as error:
         raise BadInput(f"{source}: cannot be read: {error.strerror}") from None

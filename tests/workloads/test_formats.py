@@ -1,14 +1,15 @@
 """Logs in every format: recognised by content, and unchanged after a round trip through any of them."""
 
 import gzip
+import io
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads import Header, Log, LogError
-from workloads.formats import FORMATS, format_log, format_named, format_of, parse_log, read_log_file
+from workloads import Header, Log, LogError, formats
+from workloads.formats import FORMATS, format_log, format_named, format_of, parse_log, read_log, read_log_file
 
 whole = st.integers(0, 10**9)
 """Seconds, users, and other columns that are integers in every format."""
@@ -98,6 +99,14 @@ def test_a_name_says_the_format_of_what_is_written(name, kind):
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"; MaxProcs: 4\n", b"1 0 0\n", b"\x1f\x8bnonsense"])
 def test_what_looks_like_nothing_else_is_taken_for_swf(data):
     assert format_of(data) == "swf"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_json_is_not_unpacked_without_a_limit(pack, monkeypatch):
+    monkeypatch.setattr(formats, "MOST_JSON_BYTES", 2**20)
+    long = pack(b'{"nb_res": 4, "profiles": {}, "jobs": [' + b" " * 2**20 + b"]}")
+    with pytest.raises(LogError, match="w: is longer than 1 MiB of JSON; write long logs as SWF or CSV"):
+        read_log(io.BytesIO(long), "batsim", name="w")
 
 
 def test_a_damaged_archive_is_refused_in_words():
