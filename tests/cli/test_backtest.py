@@ -119,6 +119,7 @@ def test_what_was_simulated_before_an_interruption_is_not_simulated_elsewhere_ag
     assert asked == [place for place in places.tolist() if place % 3]
 
 
+@pytest.mark.process
 def test_an_address_without_a_scheduler_is_named(run, log):
     result = run(log, "--jobs", "60", "--dask", "tcp://127.0.0.1:9")
     assert isinstance(result.exception, BadInput)

@@ -111,6 +111,7 @@ def test_several_schedulers_and_one_that_does_not_answer(gas, example, s3, tmp_p
     assert "cannot be reached" in result.err
 
 
+@pytest.mark.process
 def test_a_named_list_stands_in_for_the_scheduler_of_the_environment(gas, example, paper, monkeypatch):
     monkeypatch.setenv("GAS_ENDPOINT", "http://127.0.0.1:9")
     result = gas("plan", example, "-a", paper, "--stale-ok", "--json")

@@ -64,6 +64,15 @@ def test_the_script_is_submitted_as_it_is_and_followed_by_the_name_that_was_show
     assert again.code == 0, again.err
 
 
+def test_of_several_partitions_in_a_script_it_is_said_that_slurm_chooses(fake, gas):
+    """The plan is under the name of the first one's endpoint, and the job may run in the other."""
+    Path("job.sh").write_text(SCRIPT.replace("#SBATCH --time", "#SBATCH -p main,debug --time"))
+    words = "job.sh: names partitions main,debug: Slurm starts the job in the one that can start it first"
+    assert words in " ".join(gas("plan", "job.sh", *WORDS, "--stale-ok").err.split())
+    Path("job.sh").write_text(SCRIPT.replace("#SBATCH --time", "#SBATCH -p main --time"))
+    assert "names partitions" not in gas("plan", "job.sh", *WORDS, "--stale-ok").err
+
+
 def test_a_waiting_script_is_offered_to_be_watched_with_its_sizes(fake, gas):
     shown = gas("submit", "job.sh", *WORDS, "--stale-ok", "--not-before", "+3h").out
     assert f" job.sh {' '.join(WORDS)}\n" in shown.partition("finish sooner: gas watch ")[2]

@@ -297,6 +297,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             if not placed and self.partition is not None and own and not set(own) & set(self.partition.split(",")):
                 raise Infeasible(f"{self.name}: is partition {self.partition}, but {script.path} names {','.join(own)}")
             other.partition = ",".join(own) or self.partition
+            if len(own) > 1:  # the name of this endpoint may be that of one of them
+                starts = f"partitions {','.join(own)}: Slurm starts the job in the one that can start it first"
+                other._aside = (*other._aside, f"{script.path}: names {starts}")
             other.address = self.transport.address + (f"#{other.partition}" if other.partition else "")
         return other
 
