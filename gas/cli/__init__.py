@@ -44,7 +44,7 @@ Its modules:
     traces          traces list, get
     selection       options that select jobs of a log and scale its load
     logs            reading the logs that a command names
-    log_files       the files in folders of logs, and the names of files written for each log
+    log_files       the files in folders of logs, and the names of files written for each log and policy
     progress        a progress bar on standard error
     backtest_report  the output of backtest: tables, a page, JSON
     backtest_words  the sentences of this output: how accurate predictions were, for which jobs they were poor, where

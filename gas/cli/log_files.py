@@ -11,7 +11,7 @@ from gas.errors import BadInput
 from workloads import LogError
 from workloads.formats import SUFFIXES, format_of
 
-__all__ = ["TRACE", "files_for", "is_said_to_be_log", "log_files", "stem_of"]
+__all__ = ["TRACE", "file_of", "files_for", "files_of_policies", "is_said_to_be_log", "log_files", "stem_of"]
 
 TRACE = "{trace}"
 """The placeholder for the name of the log in the names of output files."""
@@ -77,7 +77,60 @@ def files_for(template: str | None, option: str, paths: Sequence[str]) -> list[s
         stem = stem_of(path)
         seen[stem] += 1
         name = template.replace(TRACE, stem if seen[stem] == 1 else f"{stem}-{seen[stem]}")
-        if not Path(name).parent.is_dir():
-            raise BadInput(f"{option} {name}: there is no folder {Path(name).parent}; create it first")
+        _refuse_without_folder(option, name)
         found.append(name)
     return found
+
+
+def file_of(template: str, trace: str, policy: str) -> str:
+    """Return the name of the file for a policy on a log."""
+    return template.replace("{policy}", policy).replace("{trace}", stem_of(trace))
+
+
+def files_of_policies(
+    template: str | None,
+    option: str,
+    traces: Sequence[str],
+    policies: Sequence[str],
+    suffixes: tuple[str, ...],
+    *,
+    together: bool = False,
+) -> dict[tuple[str, str], str]:
+    """Return the file of each log and policy, checked before anything is simulated.
+
+    Parameters
+    ----------
+    together
+        Whether all policies of a log may share a file.
+    """
+    if template is None:
+        return {}
+    if template == "-" and not together:
+        if len(traces) * len(policies) > 1:
+            raise BadInput(
+                f"{option} -: standard output takes one schedule, not {len(traces) * len(policies)}; write "
+                "them to files, with {trace} and {policy} in the name"
+            )
+        return {(traces[0], policies[0]): "-"}
+    if not template.lower().endswith(suffixes):
+        raise BadInput(f"{option} {template}: the name must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}")
+    files = {(trace, policy): file_of(template, trace, policy) for trace in traces for policy in policies}
+    wanted = []
+    if len(policies) > 1 and not together and "{policy}" not in template:
+        wanted.append(f"{{policy}}, since there are {len(policies)} policies")
+    if len(traces) > 1 and "{trace}" not in template:
+        wanted.append(f"{{trace}}, since there are {len(traces)} logs")
+    if wanted:
+        raise BadInput(f"{option} {template}: the name must contain {' and '.join(wanted)}")
+    if len({stem_of(trace) for trace in traces}) < len(traces):
+        raise BadInput(f"{option} {template}: logs of the same name would share a file; rename one")
+    for file in files.values():
+        _refuse_without_folder(option, file)
+        if any(Path(file).exists() and Path(trace).exists() and Path(file).samefile(trace) for trace in traces):
+            raise BadInput(f"{option} {file}: would overwrite an input; choose another name")
+    return files
+
+
+def _refuse_without_folder(option: str, file: str) -> None:
+    if not Path(file).parent.is_dir():
+        raise BadInput(f"{option} {file}: there is no folder {Path(file).parent}; create it first")

@@ -6,15 +6,14 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from documents.extras import way_to_install
-from gas.cli.log_files import stem_of
+from gas.cli.log_files import files_of_policies
 from gas.cli.logs import (
     check_readable,
     machine_of,
@@ -30,7 +29,7 @@ from gas.cli.simulation_table import show_results
 from gas.cli.tables import many, note, print_json
 from gas.errors import BadInput, Missing, outcome_of
 from gas.policies.finding import OwnPolicy, find_policies
-from gas.simulation.classes import class_documents, parse_classes, priorities_of
+from gas.simulation.classes import JobClass, class_documents, parse_classes, priorities_of
 from gas.simulation.schedule import POLICIES, Order, Policy
 from workloads import Overrun
 from workloads.sacct_header import Unit
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from gas.simulation.schedule import Schedule
     from workloads import Log, RigidJobs
 
-__all__ = ["file_of", "simulate_command"]
+__all__ = ["simulate_command"]
 
 _SCHEDULES = (".swf", ".swf.gz", ".csv", ".csv.gz")
 
@@ -150,8 +149,10 @@ def simulate_command(
         raise BadInput("-: standard input can be read only once")
     if output == "-" and as_json:
         raise BadInput("-o - and --json: both write to standard output; write the schedule to a file")
-    outputs = _files(output, "--output", traces, policies, _SCHEDULES)
-    plots = _files(plot, "--plot", traces, policies, _picture_suffixes() if plot is not None else (), together=True)
+    names = [str(one) for one in policies]
+    outputs = files_of_policies(output, "--output", traces, names, _SCHEDULES)
+    pictures = () if plot is None else _picture_suffixes()
+    plots = files_of_policies(plot, "--plot", traces, names, pictures, together=True)
     check_readable(traces)
     asked = _Asked(
         order, overrun, processors, month, since, until, first, scale_load, strict, unit, job_class or (), notice
@@ -159,64 +160,93 @@ def simulate_command(
     conditional = None if notice is None else conditional_of(notice, policies, order, job_class)
     classes = parse_classes(asked.classes)
     tell_of_ignored(policies, asked.notice, asked.classes)
-    logs: list[list[dict[str, Any]]] = []
-    failed: list[dict[str, str]] = []
-    thanked: set[str] = set()
-    code = 0
+    done = _Simulations(asked, policies, classes, conditional, months, not as_json, outputs, plots)
     with _one_bar(len(traces) * len(policies)) as bar_of:
         for number, trace in enumerate(traces):
+            bars = [bar_of(number * len(policies) + place) for place in range(len(policies))]
+            done.simulate(trace, bars)
+    if done.logs and as_json:
+        results = [one for of in done.logs for one in of]
+        wire = {"schema": "gas.simulation/1", "gas": version("apples-gas"), "results": results, "failed": done.failed}
+        print_json(wire)
+    elif done.logs:
+        show_results(done.logs, months, sys.stderr if output == "-" else sys.stdout)
+    if done.code:
+        raise typer.Exit(done.code)
+
+
+@dataclass
+class _Simulations:
+    """The simulations of a command: its options, the results of each log, and the failures.
+
+    Attributes
+    ----------
+    months, tabled
+        Whether results are also by month, and whether they are printed as tables.
+    outputs, plots
+        The file of each log and policy; empty if none is written.
+    thanked
+        Logs whose authors have been named.
+    code
+        The exit code of the first failure.
+    """
+
+    asked: _Asked
+    policies: Sequence[Policy | OwnPolicy]
+    classes: Sequence[JobClass]
+    conditional: Conditional | None
+    months: bool
+    tabled: bool
+    outputs: Mapping[tuple[str, str], str]
+    plots: Mapping[tuple[str, str], str]
+    logs: list[list[dict[str, Any]]] = field(default_factory=list)
+    failed: list[dict[str, str]] = field(default_factory=list)
+    thanked: set[str] = field(default_factory=set)
+    code: int = 0
+
+    def simulate(self, trace: str, bars: Sequence[Callable[[float], None]]) -> None:
+        """Simulate a log under all policies, with a progress bar for each; report a failure."""
+        try:
+            self._simulate(trace, bars)
+        except Exception as error:
+            self._fail(trace, error)
+
+    def _simulate(self, trace: str, bars: Sequence[Callable[[float], None]]) -> None:
+        asked = self.asked
+        log, jobs, facts = _prepared(trace, asked, self.thanked, tabled=self.tabled)
+        priorities = priorities_of(self.classes, jobs, log) if self.classes else None
+        results: list[dict[str, Any]] = []
+        schedules, drawn = [], []
+        for chosen, show in zip(self.policies, bars, strict=True):
             try:
-                log, jobs, facts = _prepared(trace, asked, thanked, tabled=not as_json)
-                priorities = priorities_of(classes, jobs, log) if classes else None
-                results: list[dict[str, Any]] = []
-                schedules, drawn = [], []
-                for i, chosen in enumerate(policies):
-                    show = bar_of(number * len(policies) + i)
-                    try:
-                        schedule = _simulated(jobs, chosen, order, overrun, priorities, conditional, show)
-                    except BadInput as error:
-                        if not isinstance(chosen, OwnPolicy):
-                            raise
-                        failure = _failed(failed, trace, error, policy=chosen.name)
-                        code = code or failure
-                        continue  # the other policies continue
-                    command = asked.command(trace, chosen, jobs.machine)
-                    more = {**facts, **_source(chosen)}
-                    if priorities is not None:
-                        more["classes"] = class_documents(classes, priorities, schedule)
-                    results.append(_result(schedule, log, months, more, command))
-                    if len(results) == 1:
-                        logs.append(results)
-                    if output:
-                        _write(schedule, log, outputs[trace, str(chosen)])
-                    if plot:
-                        schedules.append(schedule)
-                        drawn.append(plots[trace, str(chosen)])
-                if schedules:
-                    _draw(schedules, log, drawn)
-            except Exception as error:
-                failure = _failed(failed, trace, error)
-                code = code or failure
-    if logs:
-        if as_json:
-            results = [one for of in logs for one in of]
-            print_json(
-                {"schema": "gas.simulation/1", "gas": version("apples-gas"), "results": results, "failed": failed}
-            )
-        else:
-            show_results(logs, months, sys.stderr if output == "-" else sys.stdout)
-    if code:
-        raise typer.Exit(code)
+                schedule = _simulated(jobs, chosen, asked.order, asked.overrun, priorities, self.conditional, show)
+            except BadInput as error:
+                if not isinstance(chosen, OwnPolicy):
+                    raise
+                self._fail(trace, error, policy=chosen.name)
+                continue  # the other policies continue
+            more = {**facts, **_source(chosen)}
+            if priorities is not None:
+                more["classes"] = class_documents(self.classes, priorities, schedule)
+            results.append(_result(schedule, log, self.months, more, asked.command(trace, chosen, jobs.machine)))
+            if len(results) == 1:
+                self.logs.append(results)
+            if self.outputs:
+                _write(schedule, log, self.outputs[trace, str(chosen)])
+            if self.plots:
+                schedules.append(schedule)
+                drawn.append(self.plots[trace, str(chosen)])
+        if schedules:
+            _draw(schedules, log, drawn)
 
-
-def _failed(failed: list[dict[str, str]], trace: str, error: Exception, **more: str) -> int:
-    """Report a failed simulation, and return the exit code; unexpected errors are raised again."""
-    outcome = outcome_of(error)
-    if outcome is None:
-        raise error
-    note(f"gas: {' '.join(str(error).split())}")
-    failed.append({"path": trace, **more, "error": str(error)})
-    return outcome.exit_code
+    def _fail(self, trace: str, error: Exception, **more: str) -> None:
+        """Report a failure; unexpected errors are raised again."""
+        outcome = outcome_of(error)
+        if outcome is None:
+            raise error
+        note(f"gas: {' '.join(str(error).split())}")
+        self.failed.append({"path": trace, **more, "error": str(error)})
+        self.code = self.code or outcome.exit_code
 
 
 @dataclass(frozen=True)
@@ -260,57 +290,6 @@ class _Asked:
             words += [] if value is None else [option, str(value)]
         words += ["--unit", self.unit] if self.unit != "cpus" else []
         return shlex.join([*words, *(["--strict"] if self.strict else [])])
-
-
-def file_of(template: str, trace: str, policy: str) -> str:
-    """Return the name of the file for a policy on a log."""
-    return template.replace("{policy}", policy).replace("{trace}", stem_of(trace))
-
-
-def _files(
-    template: str | None,
-    option: str,
-    traces: Sequence[str],
-    chosen: Sequence[Policy | OwnPolicy],
-    suffixes: tuple[str, ...],
-    *,
-    together: bool = False,
-) -> dict[tuple[str, str], str]:
-    """Return the file of each simulation, checked before anything is simulated.
-
-    Parameters
-    ----------
-    together
-        Whether all policies of a log may share a file.
-    """
-    if template is None:
-        return {}
-    policies = [str(policy) for policy in chosen]
-    if template == "-" and not together:
-        if len(traces) * len(policies) > 1:
-            raise BadInput(
-                f"{option} -: standard output takes one schedule, not {len(traces) * len(policies)}; write "
-                "them to files, with {trace} and {policy} in the name"
-            )
-        return {(traces[0], policies[0]): "-"}
-    if not template.lower().endswith(suffixes):
-        raise BadInput(f"{option} {template}: the name must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}")
-    files = {(trace, policy): file_of(template, trace, policy) for trace in traces for policy in policies}
-    wanted = []
-    if len(policies) > 1 and not together and "{policy}" not in template:
-        wanted.append(f"{{policy}}, since there are {len(policies)} policies")
-    if len(traces) > 1 and "{trace}" not in template:
-        wanted.append(f"{{trace}}, since there are {len(traces)} logs")
-    if wanted:
-        raise BadInput(f"{option} {template}: the name must contain {' and '.join(wanted)}")
-    if len({stem_of(trace) for trace in traces}) < len(traces):
-        raise BadInput(f"{option} {template}: logs of the same name would share a file; rename one")
-    for file in files.values():
-        if not Path(file).parent.is_dir():
-            raise BadInput(f"{option} {file}: there is no folder {Path(file).parent}; create it first")
-        if any(Path(file).exists() and Path(trace).exists() and Path(file).samefile(trace) for trace in traces):
-            raise BadInput(f"{option} {file}: would overwrite an input; choose another name")
-    return files
 
 
 def _picture_suffixes() -> tuple[str, ...]:

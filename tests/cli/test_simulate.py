@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from made_policies import GOOD, install
 
-from gas.cli.simulate import file_of
+from gas.cli.log_files import file_of
 from gas.simulation.schedule import POLICIES
 from workloads import offered_load, parse_swf, read_swf, rigid_jobs, write_swf
 from workloads.estimates import uniform_factor
