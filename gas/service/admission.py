@@ -86,7 +86,8 @@ class Admission:
     def _place(self, request: JobRequest) -> Entry:
         book = self._book
         if not self.accepting:
-            raise Draining(f"{book.name} accepts no new jobs: it is draining; submit later, or to another scheduler")
+            why = "it stops after its last job" if self.draining else "its operator refuses them for now"
+            raise Draining(f"{book.name} accepts no new jobs: {why}; submit later, or to another scheduler")
         active, processor_seconds, size = book.usage.of(request.user)
         self._limits.check_queue(request.user, active, processor_seconds, request.processors, request.walltime)
         self._limits.check_bytes(request.user, size, request.size)

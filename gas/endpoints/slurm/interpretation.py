@@ -35,6 +35,7 @@ from gas.slurm.order import Limits, Record, end_of
 from gas.slurm.reservations import anywhere, attracts, end_for_others, is_open
 from gas.slurm.table import span_of
 from gas.slurm.why import Why
+from gas.times import duration_text
 
 __all__ = ["Interpretation", "interpret", "partition_of", "partitions_of"]
 
@@ -293,7 +294,10 @@ def _counted(count: int, one: str, many: str) -> str:
 def _remarks(
     age: int | None, seen: Forecast, alike: tuple[int, int], outdated: bool, unseen: int, unit: Unit
 ) -> Iterator[str]:
-    yield "Slurm does not show when it last planned" if age is None else f"Slurm last planned its queue {age} s ago"
+    if age is None:
+        yield "Slurm does not show when it last planned"
+    else:
+        yield f"Slurm last planned its queue {duration_text(age)} ago"
     own = [one for one in seen.plans if not one.published]
     tasks = sum(one.listed and one.job.tasks is not None and one.job.start is not None for one in own)
     if len(own) > tasks:

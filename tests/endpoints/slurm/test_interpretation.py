@@ -447,7 +447,7 @@ def test_remarks_say_what_one_must_know():
     known = {"settings": Settings(priority_type="basic", partition_limits="NO", with_accounting=False)}
     found = interpret(replace(machine(*waiting, **known), nodes=nodes, planned=NOW - 12, others_visible=False))
     assert found.remarks == (
-        "Slurm last planned its queue 12 s ago",
+        "Slurm last planned its queue 12s ago",
         "2 waiting jobs have no plan by Slurm; Gas placed them itself",
         "6 CPUs are in use by hidden jobs (PrivateData): --probe asks Slurm itself",
         "1 job is left out: held",
