@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from gas.slurm.cluster import Cluster, Job, Partition
 
-__all__ = ["Preempts", "exempt", "in_the_way", "kind_of", "preempting"]
+__all__ = ["Preempts", "exempt", "in_the_way", "kind_of", "preempting", "within_qos"]
 
 Preempts = Callable[[Job, Partition, Job], bool]
 """Whether a waiting job in a partition may preempt a running one."""
@@ -34,7 +34,7 @@ def preempting(cluster: Cluster) -> Preempts | None:
         own = known.get(waiting.qos)
         if own is None or exempt(cluster, running):
             return False
-        if running.qos == waiting.qos and _within(cluster, waiting.qos):
+        if running.qos == waiting.qos and within_qos(cluster, waiting.qos):
             return waiting.priority > running.priority
         return running.qos in own.preempts
 
@@ -43,10 +43,10 @@ def preempting(cluster: Cluster) -> Preempts | None:
 
 def kind_of(cluster: Cluster, job: Job, partition: str) -> tuple[str, str, int]:
     """Return what decides which jobs it may preempt, and which may preempt it: includes priority if that counts."""
-    return partition, job.qos, job.priority if _within(cluster, job.qos) else 0
+    return partition, job.qos, job.priority if within_qos(cluster, job.qos) else 0
 
 
-def _within(cluster: Cluster, qos: str) -> bool:
+def within_qos(cluster: Cluster, qos: str) -> bool:
     """Return whether jobs preempt lower-priority jobs of the same QOS (PreemptMode=WITHIN).
 
     Seen on 22.05, 24.11 and 26.05 with the cluster's PreemptMode.

@@ -13,7 +13,8 @@ from gas.endpoints.slurm.topology import chosen_by_switches
 from gas.errors import BadInput
 from gas.slurm.cluster import Cluster, Partition, Reservation
 from gas.slurm.node_weights import weights_unknown
-from gas.slurm.versions import Rules
+from gas.slurm.preemption import within_qos
+from gas.slurm.versions import Rules, release_of
 from gas.times import duration_text
 
 __all__ = ["caveats"]
@@ -75,6 +76,17 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
         yield (
             f"{_named(floating)} moves ahead with time (TIME_FLOAT): a job that would reach into it never starts on "
             "its nodes, though Slurm plans it there"
+        )
+    release = release_of(cluster.version)
+    if release is not None and release < (23, 2, 0) and (flexible := [one for one in kept if one.flexible]):
+        yield (  # seen on 22.05: one of six such starts was predicted
+            f"Slurm {cluster.version} plans jobs of {_named(flexible)} (FLEX) in ways that Gas does not model: they, "
+            "and jobs behind them, may start at other times than shown"
+        )
+    if any(job.pending and within_qos(cluster, job.qos) and here.intersection(job.partitions) for job in cluster.jobs):
+        yield (  # seen: three of six starts on 26.05, one of six on 24.11
+            "waiting jobs may preempt jobs of lower priority in their QOS (PreemptMode=WITHIN): a new job may change "
+            "the order of all, and start at another time than shown"
         )
     if of_groups := [one for one in kept if one.groups and "MAGNETIC" in one.flags]:
         yield (

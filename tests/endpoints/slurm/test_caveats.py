@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from made_clusters import cluster, job
+from made_clusters import MIDDLE, NOW, OLD, cluster, job
 
 from gas.endpoints.slurm.caveats import caveats
-from gas.slurm.cluster import Partition, Scheduling
+from gas.slurm.cluster import Partition, Reservation, Scheduling
 from gas.slurm.settings import Settings
 
 STOPS = Scheduling(parameters={"assoc_limit_stop": ""})
@@ -70,3 +70,17 @@ def test_settings_that_are_not_modelled_are_named(fields, name):
     settings = Settings(values=values, usage_reset=fields.pop("reset", None))
     found = said(*fields.pop("jobs", ()), settings=settings, **fields)
     assert [name in one for one in found] == ([True] if name else [])
+
+
+@pytest.mark.parametrize(("version", "flags", "told"), [(OLD, ("FLEX",), 1), (OLD, (), 0), (MIDDLE, ("FLEX",), 0)])
+def test_flexible_reservations_are_uncertain_on_22_05(version, flags, told):
+    kept = Reservation("r", NOW, NOW + 60, ("n0",), flags)
+    assert sum("(FLEX)" in one for one in said(version=version, reservations=(kept,))) == told
+
+
+@pytest.mark.parametrize(("mode", "jobs", "told"), [("REQUEUE,WITHIN", 1, 1), ("REQUEUE", 1, 0), ("WITHIN", 0, 0)])
+def test_preemption_within_a_qos_is_uncertain(mode, jobs, told):
+    values = {"TopologyPlugin": "topology/default"}
+    settings = Settings(preempt_type="qos", preempt_mode=mode, values=values)
+    found = said(*(job(at + 1, qos="normal") for at in range(jobs)), settings=settings)
+    assert sum("PreemptMode=WITHIN" in one for one in found) == told
