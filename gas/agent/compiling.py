@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 
 from gas.beside import compile_beside, wait_beside
@@ -10,13 +11,13 @@ from gas.compiled import available, is_ready
 from gas.prediction.present import learning_is_ready
 from gas.slurm.drain import drain
 
-__all__ = ["compiled_beside", "wait_for_code"]
+__all__ = ["COMPILING_SECONDS", "compiled_beside", "wait_for_code"]
 
 HALVES = tuple(f"from gas.prediction.slurm import {name}; {name}()" for name in ("compile_half", "compile_other_half"))
 """Statements that compile all code for predictions of a Slurm, in two processes at the same time."""
 
 COMPILING_SECONDS = 20.0
-"""Most seconds for which a plan waits for machine code; on two free cores, making it takes about 12."""
+"""Most seconds for which a plan waits for machine code; on two free cores, making it should take less."""
 
 
 def compiled_beside() -> bool:
@@ -26,14 +27,19 @@ def compiled_beside() -> bool:
     return compile_beside(drain, *HALVES)
 
 
-def wait_for_code(say: Callable[[str], object]) -> None:
+def wait_for_code(say: Callable[[str], object], until: float) -> bool:
     """Have missing machine code for samples made by other processes, and wait for it if two cores are there for them.
+
+    Return whether it is there.
 
     Parameters
     ----------
     say
         Called with a text for the user if there is something to wait for.
+    until
+        The instant of `time.monotonic` at which waiting ends.
     """
     if compiled_beside() and len(os.sched_getaffinity(0)) > 1:
         say("first use: compiling the predictor (10 to 20 s)")
-        wait_beside(drain, COMPILING_SECONDS)
+        wait_beside(drain, until - time.monotonic())
+    return is_ready(drain)

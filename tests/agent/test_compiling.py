@@ -1,5 +1,7 @@
 """Machine code for predictions of a Slurm is made by two other processes, for which a plan waits."""
 
+import time
+
 import pytest
 
 from gas.agent import compiling
@@ -36,11 +38,11 @@ def test_machine_code_is_waited_for_where_two_processes_can_make_it(empty_cache,
     waited, remarks = [], []
     monkeypatch.setattr("gas.agent.compiling.wait_beside", lambda kernel, seconds: waited.append(seconds) or True)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(cores)))
-    compiling.wait_for_code(remarks.append)
-    assert waited == [compiling.COMPILING_SECONDS] * (cores - 1)
+    assert not compiling.wait_for_code(remarks.append, time.monotonic() + 20)
+    assert [round(seconds) for seconds in waited] == [20] * (cores - 1)
     assert remarks == ["first use: compiling the predictor (10 to 20 s)"] * (cores - 1)
     empty_cache[1].append(True)
-    compiling.wait_for_code(remarks.append)
+    assert compiling.wait_for_code(remarks.append, time.monotonic() + 20)
     assert len(waited) == cores - 1, "it is ready"
 
 
