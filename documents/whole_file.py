@@ -36,7 +36,8 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     if mode is not None and not os.access(target, os.W_OK):
         # Replacing it needs permissions on the folder only, but the file's own protection must count.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    partial = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+    shown = os.fsdecode(os.fsencode(target.name)[:200])  # names of files are limited in bytes
+    partial = target.with_name(f".{shown}.{os.getpid()}.part")
     try:
         partial.unlink(missing_ok=True)  # left by a killed process with the same number
         with partial.open("xb") as file:

@@ -17,7 +17,7 @@ __all__ = ["Ahead", "Explanation", "explanation", "reason_in_words"]
 _WORDS = {
     "None": "the scheduler has not considered it yet",
     "Priority": "jobs of higher priority are ahead of it",
-    "Resources": "it is next, and waits until enough nodes are free",
+    "Resources": "it waits until enough nodes are free",
     "Dependency": "it waits for another job that it depends on",
     "DependencyNeverSatisfied": "its dependency can no longer be met: it will never start",
     "BeginTime": "its earliest start (--begin) is in the future",

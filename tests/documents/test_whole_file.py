@@ -21,6 +21,13 @@ def test_the_file_has_its_name_only_when_it_is_whole(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_name_may_be_as_long_as_names_of_files_may_be(tmp_path):
+    path = tmp_path / ("計" * 85)  # 255 bytes
+    with whole_file(path) as file:
+        file.write(b"whole")
+    assert path.read_bytes() == b"whole"
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
 def test_an_error_leaves_what_was_there_and_nothing_else(tmp_path, error):
     path = tmp_path / "x.swf"

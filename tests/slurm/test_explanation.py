@@ -47,7 +47,7 @@ def test_a_limit_is_explained_with_what_is_in_use():
 @pytest.mark.parametrize(
     ("about", "words"),
     [
-        ({"reason": "Resources"}, "it is next, and waits until enough nodes are free"),
+        ({"reason": "Resources"}, "it waits until enough nodes are free"),
         (
             {"reason": "(Dependency)", "dependency": "afterok:7"},
             "it waits for another job that it depends on (afterok:7)",

@@ -22,6 +22,9 @@ _MESSAGES = {"OUT_OF_MEMORY": "it used more memory than requested", "NODE_FAIL":
              "BOOT_FAIL": "its nodes did not boot", "DEADLINE": "it missed its deadline",
              "PREEMPTED": "another job preempted it"}  # fmt: skip
 
+_NO_FILES = 53
+"""What Slurm gives as the signal of a job whose output file could not be opened; nothing of it has run."""
+
 
 def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
     """Return the record of a job.
@@ -35,7 +38,9 @@ def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
     """
     state = "queued" if job.pending else "running" if job.state in HOLDING else _ENDED.get(job.state, "failed")
     ended = state not in ACTIVE
-    message = _MESSAGES.get(job.state)
+    message, signal = _MESSAGES.get(job.state), job.signal
+    if state == "failed" and signal == _NO_FILES:
+        message, signal = "Slurm could not open its output file on the node, so nothing ran", None
     if job.pending and job.reason not in _WAITING_AS_USUAL:
         message = f"waits because of {job.reason}"
     starting = not job.reason or job.reason.startswith(_STARTING)
@@ -52,7 +57,7 @@ def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
         walltime=job.time_limit,
         actuator="slurm",
         exit_status=job.exit_status if ran and not job.signal else None,
-        signal=job.signal if ran and job.signal else None,
+        signal=signal if ran and signal else None,
         message=message,
         submitted=job.submitted,
         not_before=job.eligible if job.pending and job.reason == "BeginTime" else None,

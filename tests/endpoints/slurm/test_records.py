@@ -25,6 +25,14 @@ def test_a_job_that_a_signal_ended_has_no_exit_status():
     assert (found["exit_status"], found["signal"]) == (None, "SIGTERM")
 
 
+def test_a_job_whose_output_cannot_be_opened_was_ended_by_no_signal():
+    """Slurm's code for it is 0:53."""
+    found = record_of(replace(RAN, state="FAILED", signal=53), "cpus", "ann")
+    assert (found["state"], found["exit_status"], found["signal"]) == ("failed", None, None)
+    assert "could not open its output file" in describe(found)
+    assert record_of(replace(RAN, state="CANCELLED", signal=53), "cpus", "ann")["signal"] == "signal 53"
+
+
 @pytest.mark.parametrize("start", [None, 90], ids=["no start", "a start that is the end"])
 def test_a_job_that_was_cancelled_while_it_waited_has_none_either(start):
     """Slurm has 0 for it, and the second in which it was cancelled as its start and end."""
