@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from gas.cli.backtest_words import Extent, bad_sentences, good_sentences, of_few, percent, seconds_text, share_text
+from gas.cli.backtest_words import (
+    Extent,
+    bad_sentences,
+    good_sentences,
+    held_share,
+    of_few,
+    percent,
+    seconds_text,
+    share_text,
+)
 from gas.cli.savings_report import savings_blocks, savings_sentences, savings_wire
 from gas.intervals import Interval
 from gas.prediction.backtest import Outcome
@@ -192,9 +201,7 @@ def wire_of(
     """Return all figures as JSON."""
     from gas.prediction.scores import by_wait
 
-    def inside(part: Sequence[Outcome]) -> float:
-        return sum(one.inside for one in part) / len(part)
-
+    certain = [one for one in outcomes if one.one_instant]
     return {
         "schema": "gas.backtest/1",
         "log": log.name,
@@ -210,7 +217,12 @@ def wire_of(
         "fewer_samples": sum(0 < one.samples < extent.samples for one in outcomes),
         "not_simulated": sum(one.samples == 0 for one in outcomes),
         "interval": INTERVAL,
-        "inside": inside(outcomes),
+        "inside": held_share(outcomes),
+        "one_instant": {
+            "jobs": len(certain),
+            "inside": held_share(certain),
+            "inside_of_others": held_share([one for one in outcomes if not one.one_instant]),
+        },
         "best_baseline": best_baseline(outcomes),
         "scores": {name: scores_of(outcomes, name).to_wire() for name in NAMES},
         "scores_of_gas_for_the_same_jobs": {
@@ -220,7 +232,7 @@ def wire_of(
             {
                 "from": first,
                 "until": end,
-                "inside": inside(part),
+                "inside": held_share(part),
                 "scores": {name: scores_of(part, name).to_wire() for name in NAMES},
             }
             for (first, end), part in by_wait(outcomes)

@@ -13,7 +13,7 @@ from gas.prediction.recorded import UNLIMITED
 from gas.prediction.scores import FACTOR_FROM, NAMES, answered, scores_of
 from gas.printable import many
 
-__all__ = ["Extent", "bad_sentences", "good_sentences", "of_few", "percent", "seconds_text", "share_text"]
+__all__ = ["Extent", "bad_sentences", "good_sentences", "held_share", "of_few", "percent", "seconds_text", "share_text"]
 
 _OVERFULL = 0.05
 """A log with more processors in use than the machine has, for a larger share of time, is from a larger machine."""
@@ -106,6 +106,14 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
         f"{INTERVAL:.0%} intervals held {held} of {many(len(outcomes), 'recorded start')}; half of them are wider than "
         f"{seconds_text(everybody.width)}."
     ]
+    certain = [one for one in outcomes if one.one_instant]
+    if len(certain) >= FEWEST:
+        rest = held_share([one for one in outcomes if not one.one_instant])
+        besides = "" if rest is None else f", and {percent(rest)} of the others"
+        found.append(
+            f"{percent(len(certain) / len(outcomes))} of these intervals are one instant, such as the submission; "
+            f"{percent(held_share(certain))} of them held{besides}."
+        )
     if other.jobs:
         rival = f"{seconds_text(other.median_error)} for the best simple prediction ({NAMES[name]})"
         without = len(outcomes) - len(both)
@@ -133,6 +141,11 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
     else:
         found.append(f"No job waited for more than {shortly(FACTOR_FROM)}: there was little to predict.")
     return found
+
+
+def held_share(outcomes: Sequence[Outcome]) -> float | None:
+    """Return the share of 90% intervals that held; None without any."""
+    return sum(one.inside for one in outcomes) / len(outcomes) if outcomes else None
 
 
 def bad_sentences(classes: Sequence[JobClass], *, more: bool = False) -> list[str]:

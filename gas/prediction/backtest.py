@@ -118,6 +118,11 @@ class Outcome:
         """Whether the wait was in the interval."""
         return self.low <= self.wait <= self.high
 
+    @property
+    def one_instant(self) -> bool:
+        """Whether the interval is one instant, such as "at once": it holds always or never, whatever its share."""
+        return self.low == self.high
+
 
 @dataclass(frozen=True, eq=False)
 class Simulated:

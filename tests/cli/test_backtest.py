@@ -64,6 +64,11 @@ def test_json_has_the_figures_and_the_csv_each_prediction(run, log, tmp_path):
     assert sum(part["scores"]["median"]["jobs"] for part in document["waits"]) == document["predicted"]
     assert document["predicted"] == document["possible"] < document["jobs"] == 200
     assert document["classes"][0]["jobs"] == document["predicted"]
+    certain = document["one_instant"]
+    share = certain["jobs"] / document["predicted"]
+    assert 0 < share < 1
+    parts = share * certain["inside"] + (1 - share) * certain["inside_of_others"]
+    assert parts == pytest.approx(document["inside"])
     with (tmp_path / "each.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == document["predicted"]

@@ -21,6 +21,18 @@ def test_how_good_it_is_beside_the_best_simple_prediction():
     )
 
 
+def test_intervals_of_one_instant_and_the_others_are_counted_apart():
+    """No width makes the first hold for 90%, so the share of all says little of the others."""
+    at_once = [replace(one, low=0, high=0, wait=0) for one in outcomes_of(600)]
+    wide = [replace(one, low=0, high=one.wait - (number < 50)) for number, one in enumerate(outcomes_of(200))]
+    said = good_sentences([*at_once, *wide], [ALL])[1]
+    assert said == (
+        "75% of these intervals are one instant, such as the submission; 100% of them held, and 75% of the others."
+    )
+    assert good_sentences(at_once, [ALL])[1].endswith("submission; 100% of them held.")
+    assert good_sentences([*at_once[:49], *wide], [ALL])[1].startswith("The median error is "), "too few of them"
+
+
 def test_two_predictions_are_compared_for_the_jobs_of_which_both_said_something():
     silent = [replace(one, similar=None, median=3000.0) for one in outcomes_of(400)]  # easy ones
     outcomes = [*silent, *outcomes_of(300)]
