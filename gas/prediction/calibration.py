@@ -8,7 +8,8 @@ Gammerman & Shafer 2005, section 4.2; one-sided for each end as in conformalized
 & Candès 2019; over a moving window, since habits change). This needs no assumption on the samples and improves with
 every outcome.
 
-At first, `PRIOR` uniform outcomes stand for the missing ones; they make intervals wider.
+At first, `PRIOR` uniform outcomes stand for the missing ones, where so many divide 0 to 1 into equal parts: until
+others are known, a 90% interval is very nearly from level 0.05 to 0.95.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class Calibration:
         return int(np.searchsorted(before, level, side="right")) / (len(before) + 1)
 
     def _sorted(self, levels: Iterable[float]) -> NDArray[np.float64]:
-        return np.sort([*(np.arange(self._prior) + 0.5) / max(1, self._prior), *levels])
+        return np.sort([*np.arange(1, self._prior + 1) / (self._prior + 1), *levels])
 
 
 UNTRIED = Calibration()

@@ -19,11 +19,27 @@ def outcomes(truths, predicted, latest):
     return [level_of(truth, predicted, NOW, latest) for truth in truths]
 
 
-def test_before_anything_came_true_an_interval_is_wider_than_its_share_of_the_samples():
-    low, high = UNTRIED.levels(0.9)
-    assert low < 0.05
-    assert high > 0.95
+def test_before_anything_came_true_an_interval_has_its_share_of_the_samples():
+    for share in (0.5, 0.8, 0.9):
+        low, high = UNTRIED.levels(share)
+        assert low == pytest.approx(1 - high)
+        assert 0 <= high - low - share <= 1 / (PRIOR + 1)  # the parts into which the prior divides it
     assert Calibration().levels(0.99) == (0.0, 1.0)  # twenty outcomes are no evidence on one in two hundred
+
+
+def test_where_samples_are_right_the_first_intervals_hold_as_often_as_requested():
+    """An interval is neither too narrow nor too wide before calibration can know it."""
+    generator = np.random.default_rng(5)
+    inside = []
+    for _ in range(100):
+        known = Calibration()
+        for _ in range(20):
+            predicted, truth = np.sort(generator.exponential(1e5, 200)).astype(np.int64), generator.exponential(1e5)
+            latest = int(predicted[-1])
+            low, high = ends_of(known.levels(0.9), predicted, 0, latest)
+            inside.append(low <= truth <= high)
+            known.came_true(level_of(int(truth), predicted, 0, latest))
+    assert 0.89 <= np.mean(inside) <= 0.92
 
 
 def test_an_interval_grows_with_its_share():
