@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -31,6 +31,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
+from attainable import ByHabits, middle_of, observed
 from queues import asked_of
 from recorded_runs import CYCLE, Recorded
 from replayed import Replayed
@@ -42,6 +43,7 @@ from gas.application import Application
 from gas.endpoints.ledger_file import ledger_of
 from gas.errors import GasError
 from gas.prediction.ledger import INTERVAL, Made
+from gas.prediction.slurm import WITHIN
 from gas.slurm.cluster import Job
 from speedup_models import Table
 
@@ -56,6 +58,9 @@ FRESH = 100
 """Queues with seeds from this one on ran after the design of predictions was fixed."""
 
 SAMPLES = 100
+
+BY_HABITS = 60
+"""Samples by the true distributions."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,13 @@ class Predicted:
         Whether its site has priorities or limits.
     old_shares
         Whether the published user shares were up to a minute old at its prediction.
+    simulated
+        The middle 90% of the simulation, before the ledger widens and mixes it.
+    by_habits, with_running
+        The middle 90% if the distributions of run times and arrivals were known (`attainable`), and if the run times of
+        running jobs were known, too.
+    likely
+        Probability of the interval by these distributions.
     """
 
     version: str
@@ -96,6 +108,10 @@ class Predicted:
     load: float
     limited: bool = True
     old_shares: bool = False
+    simulated: tuple[int, int] | None = None
+    by_habits: tuple[int, int] | None = None
+    with_running: tuple[int, int] | None = None
+    likely: float | None = None
 
     @property
     def inside(self) -> bool:
@@ -178,21 +194,33 @@ def _predicted(slurm: Replayed, asked: Asked, job: Job, later: bool, samples: in
     return made or f"no prediction: {'; '.join(remarks)}"
 
 
-def judged(found: Recorded, *, samples: int = SAMPLES) -> Iterator[Predicted | str]:
+def judged(found: Recorded, *, samples: int = SAMPLES, by_habits: int = BY_HABITS) -> Iterator[Predicted | str]:
     """Yield each started job with its prediction and its start, or the reason if there is no prediction."""
-    for job, later, made in predicted_by_agents(found, samples=samples):
-        start, said = found.starts.get((job.id, None)), found.said.get(job.id)
-        if start is None:
-            continue
-        if isinstance(made, str):
-            yield f"{job.id}: {made}"
-            continue
-        yield Predicted(
-            found.cluster.version, found.seed, job.id, later, job.cpus, made.kind, made.low,
-            round(float(np.median(made.waits))), made.high, None if said is None else said[1] - made.now,
-            max(start - made.now, 0), round(float(np.mean(found.load or [0.0])), 2),
-            bool(KINDS.intersection(found.kinds)), found.old_shares,
-        )  # fmt: skip
+    known = ByHabits(found)
+    with observed() as asked:
+        for job, later, made in predicted_by_agents(found, samples=samples):
+            start, said = found.starts.get((job.id, None)), found.said.get(job.id)
+            if start is None:
+                continue
+            if isinstance(made, str):
+                yield f"{job.id}: {made}"
+                continue
+            one = Predicted(
+                found.cluster.version, found.seed, job.id, later, job.cpus, made.kind, made.low,
+                round(float(np.median(made.waits))), made.high, None if said is None else said[1] - made.now,
+                max(start - made.now, 0), round(float(np.mean(found.load or [0.0])), 2),
+                bool(KINDS.intersection(found.kinds)), found.old_shares,
+            )  # fmt: skip
+            if known.possible and made.simulated.size:
+                queue = asked[-1]
+                true = known.waits(queue, by_habits)
+                yield replace(
+                    one, simulated=middle_of(made.simulated), by_habits=middle_of(true),
+                    with_running=middle_of(known.waits(queue, by_habits, know_running=True)),
+                    likely=float(np.mean((made.low <= true) & (true <= made.high))),
+                )  # fmt: skip
+            else:
+                yield one
 
 
 # -- commands
@@ -243,14 +271,15 @@ def of_similar(found: Sequence[Predicted], one: Predicted) -> tuple[float, float
 HEAD = """\
 # Predicted starts against real Slurms
 
-{jobs} starts in {queues} queues, most with priorities and limits, which private Slurms {versions} ran to their end
-until {date}. Jobs request minutes; depending on the user, they fail at once, reach their limits or use a share of them.
-Gas's agents predict each start in {samples} samples, from the published state and the accounting data of that time; the
-prediction is compared with the real start. *Inside*: the start is inside the 90% interval. *Nearly*: inside it, or
-within one cycle of the backfill scheduler ({cycle} s) of it. *Similar jobs*: the interval of the waits of jobs of
-similar size in the other queues. Widths are medians. Errors are those of the predicted median, and of the first start
-that `squeue --start` reported, if any. The mean load average during a queue was {least} to {most}, on a machine of
-2 cores with other users. `tests/endpoints/slurm/predicted.py` explains more, and makes this page.
+{jobs} starts in {queues} queues, {limited} of them in queues with priorities or limits. Private Slurms
+({versions}) ran the queues to their end until {date}. Jobs request minutes; depending on the user,
+they fail at once, reach their limits or use a share of them. Gas's agents predict each start in {samples}
+samples, from the published state and the accounting data of that time; the prediction is compared with the real
+start. *Inside*: the start is inside the 90% interval. *Nearly*: inside it, or within one cycle of the backfill
+scheduler ({cycle} s) of it. *Similar jobs*: the interval of the waits of jobs of similar size in the other
+queues. Widths are medians. Errors are those of the predicted median, and of the first start that `squeue
+--start` reported, if any. The mean load average during a queue was {least} to {most}, on a machine of 2 cores
+with other users. `tests/endpoints/slurm/predicted.py` explains more, and makes this page.
 
 """
 
@@ -259,6 +288,7 @@ def page_of(found: Sequence[Predicted]) -> str:
     """Return the page."""
     head = HEAD.format(
         jobs=f"{len(found):,}", queues=len({(one.version, one.seed) for one in found}), cycle=CYCLE, samples=SAMPLES,
+        limited=f"{sum(one.limited for one in found):,}",
         versions=", ".join(sorted({one.version for one in found})), date=time.strftime("%Y-%m-%d", time.gmtime()),
         least=min(one.load for one in found), most=max(one.load for one in found),
     )  # fmt: skip
@@ -285,7 +315,64 @@ def page_of(found: Sequence[Predicted]) -> str:
         ("all", list(found)),
     ]
     lines += [_line(name, own, found) for name, own in groups if own]
-    return head + "\n".join(lines) + "\n"
+    return head + "\n".join([*lines, *_attainable(found)]) + "\n"
+
+
+ATTAINABLE = """
+## What is attainable
+
+The distributions of run times and arrivals in these queues are known (`attainable.py`), so the same engine also
+simulates the queues with draws from them: given the user, the limit and the time that a job has run for. No prediction
+can be narrower and hold as often. {jobs} of the starts are compared, in {queues} queues without arrays.
+*Engine*: the probability of Gas's intervals by these distributions; it would be 90% if intervals were exact, and it is
+more where many draws agree on an instant. *Ratios*: the widths, divided by those of similar jobs: median. *Score*: the
+mean of the width, plus 20 times the seconds by which a start is outside (interval score; lower is better). The widths
+of similar jobs, and so the ratios, depend on which queues are compared.
+"""
+
+
+def _attainable(found: Sequence[Predicted]) -> list[str]:
+    """Return the section on the widths that the true distributions allow."""
+    own = [one for one in found if one.by_habits is not None]
+    if not own:
+        return []
+    similar = [of_similar(found, one) for one in own]
+    seconds = WITHIN
+
+    def also(ends: tuple[float, float]) -> tuple[float, float]:
+        return max(ends[0] - seconds, 0), ends[1] + seconds
+
+    ways: list[tuple[str, list[tuple[float, float]]]] = [
+        ("similar jobs", similar),
+        ("Gas", [(one.low, one.high) for one in own]),
+        ("Gas's simulation alone", [one.simulated or (0, 0) for one in own]),
+        ("true distributions", [one.by_habits or (0, 0) for one in own]),
+        (f"true distributions ± {seconds} s, as in Gas", [also(one.by_habits or (0, 0)) for one in own]),
+        ("true distributions, and the run times of running jobs", [one.with_running or (0, 0) for one in own]),
+    ]
+    queues = len({(one.version, one.seed) for one in own})
+    lines = ATTAINABLE.format(jobs=f"{len(own):,}", queues=queues).splitlines()
+    lines += ["", "| intervals | median width, s | mean | ratio of medians | ratios | waits below 10 s: median width "
+              "| 10 to 60 s | a minute and more | inside | engine | score |"]  # fmt: skip
+    lines.append("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    started = np.array([one.started for one in own])
+    usual = np.array([high - low for low, high in similar])
+    for name, ends in ways:
+        low, high = np.array(ends, np.float64).T
+        width, outside = high - low, np.maximum(low - started, 0) + np.maximum(started - high, 0)
+        of_class = [
+            f"{np.median(width[of]):.0f}" if of.any() else "-"
+            for of in (started < 10, (started >= 10) & (started < 60), started >= 60)
+        ]
+        likely = f"{np.mean([one.likely or 0 for one in own]):.0%}" if name == "Gas" else "-"
+        cells = [
+            name, f"{np.median(width):.0f}", f"{width.mean():.0f}",
+            f"{np.median(width) / max(np.median(usual), 1):.2f}",
+            f"{np.median(width / np.maximum(usual, 1)):.2f}", *of_class, f"{np.mean(outside == 0):.0%}", likely,
+            f"{np.mean(width + 2 / (1 - INTERVAL) * outside):.0f}",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def _line(name: str, own: Sequence[Predicted], found: Sequence[Predicted]) -> str:

@@ -1,15 +1,18 @@
 """How recorded starts are predicted by agents, and the page about it."""
 
+import random
 import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from made_clusters import NOW, cluster, job, running
 
 sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is above
 predicted, recorded = import_module("predicted"), import_module("recorded_runs")
+attainable = import_module("attainable")
 replayed = import_module("replayed")
 
 
@@ -34,13 +37,15 @@ def found():
 
 
 def test_what_waits_is_watched_and_what_comes_is_submitted(found):
-    (two, three) = predicted.judged(found)
+    (two, three) = predicted.judged(found, samples=40, by_habits=15)
     assert [(one.job, one.later, one.started, one.said, one.load) for one in (two, three)] == [
         (2, False, 71, 210, 1.5), (3, True, 120, None, 1.5),
     ]  # fmt: skip
     for one in (two, three):
         assert 0 <= one.low <= one.median <= one.high
         assert one.inside, "the job that runs ends as those of its user did"
+        assert one.by_habits[0] <= one.by_habits[1]
+        assert one.likely >= 0.75
 
 
 def test_past_waits_are_mixed_in_and_only_what_really_came_true_is_in_the_ledger(found, monkeypatch):
@@ -51,6 +56,33 @@ def test_past_waits_are_mixed_in_and_only_what_really_came_true_is_in_the_ledger
     _, submitted = (made for _, _, made in predicted.predicted_by_agents(found, samples=20))
     assert submitted.similar.size > 0
     assert not any(outcome.afterwards for file in ledgers for outcome in file.read().outcomes)
+
+
+def test_run_times_are_drawn_from_those_that_the_user_can_still_reach(found):
+    known, habits = attainable.ByHabits(found), recorded.Habits.of("24.11", "1", "games")
+    with attainable.observed() as asked:
+        for _ in predicted.predicted_by_agents(found, samples=10):
+            pass
+    snapshot = asked[-1].queue.snapshot({})
+    ran = int(snapshot.elapsed[0])
+    assert ran > 3, "failures are past"
+    known.waits(asked[-1], 10)
+    runs, waits = known.draw(snapshot, 1000, known.generator).T
+    assert runs.min() > ran
+    assert 3 <= waits[waits > 3].min() < waits.max() == 120 + 20, "of the limit of the other"
+    chance = random.Random("again")
+    again = [one for _ in range(4000) if (one := habits.seconds(240, chance)) > ran]
+    assert runs.mean() == pytest.approx(np.mean(again), rel=0.05)
+    known.waits(asked[-1], 10, know_running=True)
+    told, drawn = known.draw(snapshot, 20, known.generator).T
+    assert {*told.tolist()} == {100}
+    assert len({*drawn.tolist()}) > 5
+
+
+def test_an_interval_of_draws_contains_another_one_as_often_as_requested():
+    generator = np.random.default_rng(2)
+    found = [attainable.middle_of(np.sort(generator.integers(0, 10**6, 60))) for _ in range(300)]
+    assert np.mean([high - low for low, high in found]) / 10**6 == pytest.approx(0.9, abs=0.01)
 
 
 def test_at_each_instant_it_answers_what_was_known_then(found):
@@ -74,4 +106,10 @@ def test_the_page_compares_with_similar_jobs_and_with_squeue():
     assert "| waiting soon after the opening | 1 | 100% | 100% | 150 | 100% | 0 | 20 | 1 | 480 | 20 |" in page
     assert "| submitted later | 1 | 0% | 0% | 150 |" in page
     assert "the design was fixed" not in page
+    assert "attainable" not in page
+    ends = {"simulated": (60, 180), "by_habits": (80, 160), "with_running": (100, 140), "likely": 0.97}
+    section = predicted.page_of([replace(one, **ends), other]).partition("## What is attainable")[2]
+    assert "1 of the starts are compared, in 1 queues" in section
+    assert "| Gas | 150 | 150 | 150.00 | 150.00 | - | - | 150 | 100% | 97% | 150 |" in section
+    assert "| true distributions ± 3 s, as in Gas | 86 | 86 | 86.00 | 86.00 | - | - | 86 | 100% | - | 86 |" in section
     assert "| in queues run after the design was fixed | 1 |" in predicted.page_of([one, replace(other, seed="100")])
