@@ -293,7 +293,13 @@ def plan(
         candidates += found
         rejected += impossible
     order = {name: i for i, name in enumerate(names)}
-    candidates.sort(key=lambda c: (c.finish, c.processors, _nodes(c), c.start, order[c.scheduler]))
+    # without calls, which take longer than the sorting: there may be thousands of candidates
+    candidates.sort(
+        key=lambda c: (
+            c.start + c.execution_time, c.processors, 0 if c.layout is None else c.layout.nodes, c.start,
+            order[c.scheduler],
+        )
+    )  # fmt: skip
     candidates, refused = _affordable(candidates, deadline, max_processor_hours)
     rejected += refused
     best = candidates[0] if candidates else None
@@ -411,9 +417,8 @@ def _plan_one(
 
     anchors = _anchors(availability, asked, first, algorithm)
     candidates = []
-    columns = (asked.sizes, asked.times, asked.walltimes, anchors)
-    for place, (p, t, w, s) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        layout = asked.layout(place)
+    columns = (column.tolist() for column in (asked.sizes, asked.times, asked.walltimes, anchors))
+    for p, t, w, s, layout in zip(*columns, asked.layouts or (None,) * len(anchors), strict=True):
         if s == NEVER:
             said = availability.why_never(p, w, layout) if isinstance(availability, NodeAvailability) else ""
             said = said or f"never free for {duration_text(w)} in this list"
@@ -498,6 +503,8 @@ def _affordable(
     candidates: list[Candidate], deadline: int | None, max_processor_hours: float | None
 ) -> tuple[list[Candidate], list[Rejected]]:
     """Split the candidates by the user's limits on wait and cost; rejected ones that miss by least come first."""
+    if deadline is None and max_processor_hours is None:
+        return candidates, []
     kept: list[Candidate] = []
     late: list[Candidate] = []
     expensive: list[Candidate] = []
