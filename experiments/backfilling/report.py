@@ -107,11 +107,14 @@ def form(options: Options) -> str:
 def _lead(study: Results) -> str:
     compared = sum(cell.ours is not None for cell in study.cells)
     resolved = count(study.cells)
-    return (
+    cells = (
         f"Of the {len(study.cells)} cells of the paper's Table 1, {compared} could be compared. The difference "
         f"between the schemes exceeds its 98% interval in {resolved.cells} of them, and {resolved.agree} of these have "
-        f"the paper's sign. {headline(claims(study))} The paper is: {_PAPER}."
+        "the paper's sign."
     )
+    if not compared:
+        cells = "No log of the paper was found, so its Table 1 and Table 4 are not tested."
+    return f"{cells} {headline(claims(study))} The paper is: {_PAPER}."
 
 
 def _origin(study: Results, origin: Origin) -> Section:

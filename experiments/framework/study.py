@@ -78,7 +78,8 @@ class AtHand:
     def absent(self) -> list[str]:
         """The missing logs, in words."""
         not_chosen = dict.fromkeys(f"{source.trace} was not chosen" for source in self.not_chosen)
-        return [*(f"no log {source.stem}-*.swf.gz" for source in self.missing), *not_chosen]
+        missing = ", ".join(f"{source.stem}-*.swf.gz" for source in self.missing)
+        return [*([f"logs not found: {missing}"] if missing else []), *not_chosen]
 
 
 O = TypeVar("O")  # noqa: E741
@@ -333,13 +334,13 @@ def logs_at_hand(
     for words in left_out:
         note(f"gas: left out: {words}")
     or_own = ", or study your own with --log FILE" if study.own_logs else ""
-    way_out = f"gas traces get downloads logs, --traces or GAS_TRACES names their folder{or_own}"
+    way_out = f"download logs with gas traces get, name their folder with --traces or GAS_TRACES{or_own}"
     where = f" in {traces}" if traces else ""
     if not logs and not study.without_logs:
         stems = ", ".join(source.stem for source in sources)
-        raise BadInput(f"no log to study{where}, none of {stems}: {way_out}")
+        raise BadInput(f"no log to study{where}: none of {stems}; {way_out}")
     if not_there.absent:
-        note(f"gas: {'; '.join(not_there.absent)}{where or ' found'}: {way_out}")
+        note(f"gas: {'; '.join(not_there.absent)}{where}: {way_out}")
     for log in logs:
         if log.others:
             note(f"gas: {_version_taken(log)}")

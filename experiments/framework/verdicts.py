@@ -235,7 +235,7 @@ def decided_claim(
     """
     found = judged(parts, test)
     shown = _as_factor if logarithms else lambda value: f"{value.text(digits)}{unit}"
-    values = {name: f"{name} {shown(value)}" for name, (value, _) in found.items()}
+    values = {name: f"{name}: {shown(value)}" for name, (value, _) in found.items()}
     verdicts = [holds for _, holds in found.values()]
     here = "; ".join(values.values())
     if len(found) > _NAMED:

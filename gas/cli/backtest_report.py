@@ -166,10 +166,13 @@ def report_of(
         "interval. Right: the recorded wait of each job against the predicted one; between the dashed lines, "
         "predictions are within a factor of two."
     )
-    course = "The share of 90% intervals that held, over the time of the log. The band is 85 to 95%."
+    course = (
+        "The share of 90% intervals that held, over the time of the log: a moving average over as many predictions as "
+        "the axis says. The band is 85 to 95%."
+    )
     shown = (
         "Classes of jobs, with intervals over twelve parts of the log; orange marks classes significantly below the "
-        "dashed bound."
+        "dashed bound. Numbers on the right count jobs; pale classes have too few to be judged."
     )
     name = log.name.removesuffix(".gz").removesuffix(".swf")
     where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)

@@ -70,8 +70,8 @@ def convert_command(
     To get a history from Slurm (you need permission to see the jobs of all users):
 
     \b
-    sacct -aXP -S now-90days \\
-      -o JobID,User,Account,Partition,Timelimit,Elapsed,Submit,Start,End,AllocCPUS,State \\
+    SLURM_TIME_FORMAT=%s sacct -aXP -S now-180days \\
+      -o JobID,User,Account,Partition,Timelimit,Elapsed,Submit,Eligible,Start,End,AllocCPUS,State \\
       > history.txt
     """
     found = into or (None if output == "-" else format_named(output))

@@ -277,6 +277,8 @@ def serve_command(
         known = scheduler.known
         before = f" ({many(known, 'job')} from before)" if known and trace is None else ""
         note(f"state: {directory}{before}")
+        if missing := ranks.missing(job.request.job_class for job in scheduler.jobs()):
+            note(missing)
         if known_users is not None:
             note(f"tokens: {file}")
             if runs_in.launcher is None:

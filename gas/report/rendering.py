@@ -47,8 +47,9 @@ def template() -> Template:
         raise Missing(f"reports need jinja2: {way_to_install('plot')}") from None
 
     def inline(text: str) -> Markup:
-        """Show text in back-quotes as code."""
-        return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+        """Show text in back-quotes as code; keep each option on one line, since browsers break lines after ``--``."""
+        shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+        return Markup(re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"<span class=option>\g<0></span>", shown))
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.filters |= {

@@ -8,11 +8,13 @@ service define its priority, so a site can change its classes between two runs. 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gas.errors import BadInput, Forbidden
+from gas.printable import many
 
 __all__ = ["CLASS_NAME", "CLASS_NAME_IN_WORDS", "MOST_CLASSES", "NO_CLASSES", "Classes"]
 
@@ -79,6 +81,16 @@ class Classes:
         if name is None or name not in self.names:
             return 0
         return self.names.index(self._default) - self.names.index(name)
+
+    def missing(self, names: Iterable[str | None]) -> str:
+        """Return a remark on jobs, given by their classes, whose class does not exist; empty if there are none."""
+        gone = Counter(name for name in names if name is not None and name not in self.names)
+        if not gone:
+            return ""
+        jobs, listed = many(gone.total(), "job"), ", ".join(sorted(gone))
+        if gone.total() == 1:
+            return f"{jobs} has an unknown class ({listed}), which counts as the default class: --classes names classes"
+        return f"{jobs} have unknown classes ({listed}), which count as the default class: --classes names classes"
 
     def admit(self, name: str | None, user: str) -> None:
         """Raise `BadInput` for an unknown class, `Forbidden` if the user may not submit to it."""

@@ -215,8 +215,7 @@ def require(action: Action, principal: Principal | None, owner: str | None = Non
 
 
 HOW_TO_SEND = (
-    "send the header Authorization: Bearer TOKEN (gas takes TOKEN from $GAS_TOKEN, or from the token_file of the "
-    "configuration); the operator of the service creates tokens with `gas token add USER`"
+    "send the header Authorization: Bearer TOKEN; the operator of the service creates tokens (`gas token add USER`)"
 )
 
 

@@ -37,6 +37,11 @@ def test_the_page_begins_with_how_good_it_is_and_for_whom_it_is_not_and_is_the_s
     assert report.sections[0].blocks[0].items == tuple(bad_sentences(classes))
     page = html(report)
     assert "partition &lt;gpu&gt; $x$" in page
+    for words in (
+        "a moving average over as many predictions as the axis says",
+        "Numbers on the right count jobs; pale",
+    ):
+        assert words in page
     assert page == html(report_of(log, EXTENT, outcomes, classes, SAVINGS))
 
 

@@ -2,8 +2,12 @@
 
 import io
 import json
+import re
+from pathlib import Path
 
 import pytest
+
+_GUIDE = Path(__file__).parents[2] / "gas" / "guide" / "simulate.md"
 
 SWF = """; MaxProcs: 8
 ; UnixStartTime: 1714550400
@@ -36,6 +40,14 @@ def test_what_cannot_be_held_is_said(gas, log, tmp_path):
     assert "1 of 3 jobs left out: without a run time" in done.err
     assert "2 jobs written as batsim" in done.err
     assert json.loads((tmp_path / "a.json").read_text())["nb_res"] == 8
+
+
+def test_the_help_asks_sacct_for_what_the_guide_asks_for(gas):
+    """Without Eligible, holds and dependencies would count as waits."""
+    (asked,) = re.findall(r"SLURM_TIME_FORMAT=%s sacct -aXP .*State", _GUIDE.read_text().replace(" \\\n", ""))
+    assert (
+        asked.split() == re.search(r"SLURM_TIME.*State", gas("convert", "--help").out.replace(" \\\n", ""))[0].split()
+    )
 
 
 def test_what_sacct_has_no_field_for_is_said(gas, log, tmp_path):

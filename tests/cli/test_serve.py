@@ -120,13 +120,16 @@ def test_what_it_refuses(gas, tmp_path, options, message, code):
     assert (result.code, message in result.err) == (code, True), result.err
 
 
-def test_the_state_knows_the_size_and_nobody_else_reads_it(gas, tmp_path):
-    service, _ = start("--processors", "4", "--state", str(tmp_path / "state"))
-    stop(service)
+def test_the_state_knows_the_size_but_not_the_classes_and_nobody_else_reads_it(gas, lu, tmp_path):
+    service, url = start("--processors", "4", "--state", str(tmp_path / "state"), "--classes", "urgent,low")
+    gas("submit", lu, "-e", url, "--simulate", "--class", "urgent")
+    _, err = stop(service)
+    assert "class" not in err
     service, url = start("--state", str(tmp_path / "state"))
     assert gas("availability", "-e", url, "--json").json["processors"] == 4
     _, err = stop(service)
     assert f"state: {tmp_path / 'state'}" in err
+    assert "1 job has an unknown class (urgent), which counts as the default class: --classes names classes" in err
     assert (tmp_path / "state").stat().st_mode & 0o077 == 0
 
 

@@ -52,6 +52,11 @@ def test_pictures_are_in_the_page():
     assert base64.b64decode(source.partition(",")[2]) == SVG
 
 
+def test_browsers_do_not_break_a_line_within_an_option():
+    text = html(Report("A report", "more jobs (--max-jobs N, a--b)", ()))
+    assert "more jobs (<span class=option>--max-jobs</span> N, a--b)" in text
+
+
 def test_text_is_text_whatever_it_holds():
     text = html(REPORT)
     assert "A &lt;report&gt; &amp; more" in text

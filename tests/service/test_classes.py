@@ -44,6 +44,13 @@ def test_the_default_class_has_priority_0_and_a_class_that_is_gone_counts_as_it(
     assert [Classes(("a", "b")).priority(name) for name in ("a", "b")] == [1, 0], "by default the lowest"
 
 
+def test_jobs_of_classes_that_are_gone_are_counted_by_name():
+    assert SITE.missing(["urgent", None, "low"]) == ""
+    assert SITE.missing(["b", None, "a", "b"]).startswith(
+        "3 jobs have unknown classes (a, b), which count as the default"
+    )
+
+
 @pytest.mark.parametrize(
     ("names", "default", "users", "message"),
     [

@@ -224,7 +224,7 @@ class SlurmAvailability(NodeAvailability):
         if abs(one.planned - one.expected) < 60:
             return f"Slurm will plan it for {iso_time(one.planned)}"
         before = relative_text(one.planned, self.now)
-        return f"Slurm will plan it to start {before}; with jobs not planned yet, it is expected {expected}"
+        return f"Slurm will first plan it to start {before}; after jobs not planned yet, it is expected {expected}"
 
     def unknown(self) -> Iterator[str]:
         """Yield in sentences what is unknown about the jobs' place in the queue and about limits."""

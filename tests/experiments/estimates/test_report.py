@@ -23,7 +23,7 @@ def test_the_report_has_the_tables_pictures_thanks_and_origin(reported):
         "Reproducing this report",
     ):
         assert f"## {section}\n" in text
-    assert "> Not the full study: no log SDSC-SP2-1998-" in text
+    assert "> Not the full study: logs not found: SDSC-SP2-1998-" in text
     assert "Lars Made-Up" in text
     assert "gas experiment estimates --traces TRACES --seed 0 --seeds 1`" in text
     for name in ("estimates-users", "estimates-history", "estimates-factors"):

@@ -87,21 +87,21 @@ def test_a_share_lies_inside_or_outside_only_where_its_whole_interval_does(share
 
 def test_a_claim_on_logarithms_shows_the_factors():
     claim = decided_claim("it doubles", parts(Interval(math.log(2), math.log(1.5))), above(0), logarithms=True)
-    assert claim.here == "0 × 2.00 (1.33 to 3.00)"
-    assert decided_claim("", parts(Interval(0.0, None)), above(0), logarithms=True).here.startswith("0 × 1.00;")
+    assert claim.here == "0: × 2.00 (1.33 to 3.00)"
+    assert decided_claim("", parts(Interval(0.0, None)), above(0), logarithms=True).here.startswith("0: × 1.00;")
 
 
 def test_a_claim_names_each_part_and_that_it_is_not_resolved():
     claim = decided_claim("it falls", parts(Interval(-5, 1), Interval(1, 2)), below(0))
-    assert (claim.verdict, claim.here) == ("not resolved", "0 -5.0 ± 1.0%; 1 1.0 ± 2.0%")
+    assert (claim.verdict, claim.here) == ("not resolved", "0: -5.0 ± 1.0%; 1: 1.0 ± 2.0%")
     assert decided_claim("it falls", {}, below(0)).verdict == "no verdict"
     assert decided_claim("it falls", {}, below(0)).here == "not run"
     nothing = decided_claim("it falls", parts(None, None), below(0))
     assert (nothing.verdict, nothing.here) == ("no verdict", "without a value: 0, 1")
     alone = decided_claim("it falls", parts(Interval(-5, None)), below(0))
-    assert (alone.verdict, alone.here) == ("not resolved", "0 -5.0%; too few months or values for an interval")
+    assert (alone.verdict, alone.here) == ("not resolved", "0: -5.0%; too few months or values for an interval")
     lacking = decided_claim("it falls", parts(Interval(-5, 1), None), below(0))
-    assert (lacking.verdict, lacking.here) == ("not resolved", "0 -5.0 ± 1.0%; without a value: 1")
+    assert (lacking.verdict, lacking.here) == ("not resolved", "0: -5.0 ± 1.0%; without a value: 1")
 
 
 @pytest.mark.parametrize("count", [1, 3, 8])
