@@ -97,13 +97,16 @@ def test_all_that_is_imported_when_a_study_is_computed_is_reached(study):
 
 
 def test_libraries_that_compute_are_counted_and_others_are_known():
-    """Numba brings its own llvmlite; pyarrow reads logs, whose contents count; the others compute no numbers."""
+    """Numba brings its own llvmlite; logs, whose contents count, are read by pyarrow and fetched by pooch and requests.
+
+    The others compute no numbers.
+    """
     found = set()
     for run in RUNS.values():
         for name, path in reached([module_of(run)]).items():
             if path.suffix == ".py":
                 found |= {one.partition(".")[0] for one in dependencies._imported(path, name)}
-    others = {"lazy_loader", "llvmlite", "pyarrow", "sortedcontainers", "threadpoolctl"}
+    others = {"lazy_loader", "llvmlite", "pooch", "pyarrow", "requests", "sortedcontainers", "threadpoolctl"}
     known = {"sklearn" if name == "scikit-learn" else name for name in LIBRARIES}
     assert found - sys.stdlib_module_names - {*PACKAGES} == known | others
 
