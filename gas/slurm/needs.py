@@ -104,7 +104,7 @@ class Needs:
             row[fitting.NODE_CPUS] = job.cpus_per_node or 0
         if self.rules.cpus_of_gpus and each * of_node and not per_node and not of_job:
             row[fitting.BOUND] = max(each * of_node, tasks * per_task if most == 1 else 0)
-        by_gpus = bool(each and of_task)  # raises the published CPUs per task, but on 22.05 not those of the job
+        by_gpus = bool((each and of_task) or of_job)  # on 22.05 this does not raise the published CPUs of the job
         if job.id and job.cpus < tasks * max(job.cpus_per_task, 1) and not (per_node or by_gpus):
             tasks = 0  # none requested: NumTasks is the least number of nodes; each gives the CPUs of one task
         alone = len(job.gres_per_job) == 1 and not (of_task or of_node or of_job or per_node)

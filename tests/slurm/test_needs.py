@@ -209,6 +209,12 @@ def test_gpus_in_all_have_their_cpus_also_where_those_are_not_published():
     assert (gres[fitting.OF_TASK].max(), gres[fitting.OF_JOB].max()) == (1, 0)
 
 
+def test_a_waiting_job_that_22_05_shows_without_the_cpus_of_its_gpus_in_all_needs_them():
+    """Seen: -n 6 --gpus=12 --cpus-per-gpu=2 has NumCPUs=6 and gets 24 CPUs on four nodes."""
+    row, _, _ = needs(job(9, 6, tasks_asked=6, cpus_per_gpu=2, gres_per_job=(Gres("gpu", "", 12),)), version=OLD)
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (24, 2)
+
+
 @pytest.mark.parametrize(
     ("version", "memory", "counts"), [(OLD, {}, 0), (OLD, {"memory_per_cpu": 100}, 1), (NEW, {}, 1)]
 )
