@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["COVERAGE", "POOR", "Estimate", "percent"]
+__all__ = ["COVERAGE", "POOR", "Estimate", "four_digits", "percent"]
 
 COVERAGE: Final = 0.95
 """Coverage of intervals and bands."""
@@ -29,7 +29,14 @@ class Estimate:
             return "no interval"
         if self.low == 0 and math.isinf(self.high):
             return "not limited"
-        return f"at least {self.low:.4g}" if math.isinf(self.high) else f"{self.low:.4g} to {self.high:.4g}"
+        low = four_digits(self.low)
+        return f"at least {low}" if math.isinf(self.high) else f"{low} to {four_digits(self.high)}"
+
+
+def four_digits(value: float) -> str:
+    """Return a number to four digits; without an exponent up to a billion."""
+    text = f"{value:.4g}"
+    return f"{float(text):,.0f}" if "e+" in text and abs(value) < 1e9 else text
 
 
 def percent(share: float | None) -> str:

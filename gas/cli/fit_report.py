@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gas.cli.tables import say, show
 from gas.times import duration_text
-from speedup_models.estimates import Estimate, percent
+from speedup_models.estimates import Estimate, four_digits, percent
 from speedup_models.fitting import FitReport, ModelFit
 from speedup_models.front import Offer
 from speedup_models.layout_fit import LayoutReport
@@ -149,7 +149,7 @@ def show_layouts(report: LayoutReport, model: str) -> None:
 def _parameter(key: str, one: Estimate) -> tuple[str, str, str]:
     """Return the cells of a parameter: name and unit, value, interval. All of goodput's but gamma are times."""
     unit = "" if key in ("A", "sigma", "serial_fraction", "gamma") else " (s)"
-    return key + unit, f"{one.value:.4g}", one.interval()
+    return key + unit, four_digits(one.value), one.interval()
 
 
 def _show_front(offers: list[Offer], unit: SizeUnit, by: str) -> None:
