@@ -35,7 +35,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "no deadline",
     settings(),
-    max_examples=thorough.rounds(100),
+    max_examples=thorough.USUAL,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

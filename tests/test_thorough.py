@@ -13,13 +13,13 @@ def by_default(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("asked", "few", "many", "made_up"), [("", 1, 34, 17), ("EACH", 1, 34, 17), ("ALL", 3, 100, 100)]
+    ("asked", "few", "many", "made_up"), [("", 1, 34, [10, 4]), ("EACH", 1, 34, [17, 4]), ("ALL", 3, 100, [100, 20])]
 )
 def test_a_part_is_tried_unless_everything_is(monkeypatch, asked, few, many, made_up):
     if asked:
         monkeypatch.setattr(thorough, asked, True)
     assert [thorough.rounds(3), thorough.rounds(100)] == [few, many]
-    assert thorough.examples(100).max_examples == made_up
+    assert [thorough.examples(count).max_examples for count in (100, 20)] == made_up
 
 
 def test_some_values_are_spread_and_hold_the_first(monkeypatch):

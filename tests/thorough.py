@@ -1,8 +1,9 @@
 """How much the tests try: a share by default, each test if GAS_EXAMPLES is "each" (CI), everything if it is "all".
 
-A property is tried on made-up cases; a sixth of them finds plain errors at once; other repetitions run a third as
+A property is tried on made-up cases; a tenth of them finds plain errors at once; other repetitions run a third as
 often. Tests marked `thorough` show in full what cheaper tests beside them show in part. By default, each module keeps
-the tests that detect its faults. CI also runs each thorough test on one of its cases, so that none decays unseen.
+the tests that detect its faults. CI tries a sixth of the cases, and also runs each thorough test on one of its cases,
+so that none decays unseen.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import settings
 
-__all__ = ["ALL", "EACH", "Thorough", "examples", "rounds", "some"]
+__all__ = ["ALL", "EACH", "USUAL", "Thorough", "examples", "rounds", "some"]
 
 T = TypeVar("T")
 
@@ -26,6 +27,12 @@ ALL = os.environ.get("GAS_EXAMPLES") == "all"
 EACH = os.environ.get("GAS_EXAMPLES") == "each"
 """Whether each thorough test is run on at least one of its cases."""
 
+USUAL = 100 if ALL else 34 if EACH else 20
+"""The number of examples of a property that gives none."""
+
+FEWEST = 4
+"""The number of examples by default of a property that is tried on few in full, as each takes long."""
+
 
 def rounds(count: int) -> int:
     """Return how often to repeat something repeated `count` times in full: a third, at least once."""
@@ -33,8 +40,9 @@ def rounds(count: int) -> int:
 
 
 def examples(count: int, **more: Any) -> settings:
-    """Return the settings of a property that is tried on this many examples in full: a sixth."""
-    return settings(max_examples=-(-count // (1 if ALL else 6)), **more)
+    """Return the settings of a property tried on this many examples in full: a tenth, at least four (CI: a sixth)."""
+    tried = count if ALL else -(-count // 6) if EACH else max(-(-count // 10), min(count, FEWEST))
+    return settings(max_examples=tried, **more)
 
 
 def some(values: Sequence[T], count: int) -> list[T]:
