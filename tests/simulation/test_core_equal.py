@@ -64,7 +64,9 @@ def drive(jobs, cancellations=(), reservations=(), priorities=None, machine_code
 def assert_same(case, machine_code):
     """Raise unless the simulator and the core agree on a case."""
     jobs, beside = case.jobs, case.beside
-    starts, promises, reserved = drive(jobs, case.cancellations or (), beside["reservations"], case.priorities)
+    starts, promises, reserved = drive(
+        jobs, case.cancellations or (), beside["reservations"], case.priorities, machine_code
+    )
     schedule = simulate(jobs, "s3", machine_code=machine_code, **beside)
     assert schedule.start.tolist() == starts
     assert schedule.reserved.tolist() == reserved

@@ -74,7 +74,7 @@ def choices(made_logs):
     log = next(log for log in find_logs(made_logs)[0] if log.source.trace == "KTH")
     run = next(run for run in month_runs(Options(runs=10, seeds=1), [log])[0] if run.month == "1996-11")
     files = {log.sha256: str(log.path)}
-    predicting = prediction_run({"what": "choice", **run.configuration, "samples": 20}, files=files)
+    predicting = prediction_run({"what": "choice", **run.configuration, "samples": 5}, files=files)
     return predicting["outcomes"], power_run(run.configuration, files=files)["outcomes"]
 
 
