@@ -319,7 +319,9 @@ class _Runs:
         self.coarse, self.most_plans = (COARSE, PLANS) if size > LARGE else (0.0, 0)
         self._rooms: list[Room] = []  # in the end one per thread
         self._sampler: Sampler | None = None
-        if not outside(self.begin):
+        if outside(self.begin):
+            self.begin.schedulers(len(run_times))
+        else:
             self._sampler = Sampler(self.begin, self.coarse, self.most_plans, len(run_times))
             self._read_columns(self._sampler)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import fastest
+from gas.compiled import fastest, is_ready
 from gas.slurm.cluster import Cluster, Job
+from gas.slurm.cycle import run_cycle
 from gas.slurm.machine import idle_of
+from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import Words, words_of
 from gas.slurm.placement import fit_idle
 from gas.slurm.search import Room, room_of
@@ -77,3 +80,12 @@ class Beginning:
     def room(self) -> Room:
         """Return the working memory of a run."""
         return room_of(self.state.machine, self.sets.shape[1], 0)
+
+    def schedulers(self, samples: int = 1) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """Return the main and the backfill scheduler in the form that is fastest over some samples.
+
+        Machine code that is loaded once is used from then on.
+        """
+        kernels = (run_pass, run_cycle)
+        found = [fastest(one, self.steps * (samples if is_ready(one) else 1)) for one in kernels]
+        return found[0], found[1]

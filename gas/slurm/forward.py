@@ -25,16 +25,14 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import fastest
 from gas.slurm.beginning import Beginning
 from gas.slurm.clock import Clock
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.cycle import begin, run_cycle
+from gas.slurm.cycle import begin
 from gas.slurm.demand import counted_cpus
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.machine import idle_of
 from gas.slurm.main_pass import STARTED as PASSED
-from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.passes import copied, run_state
 from gas.slurm.placement import cpus_on
@@ -140,8 +138,7 @@ class Forward:
         # if searches change node weights for later searches and cycles, none may be skipped
         self.starts_only = not (len(self.state.machine.near) and self.state.rows.gres.any())
         self.cycles = self.passes = 0
-        self.pass_kernel = fastest(run_pass, begin.steps)
-        fastest(run_cycle, begin.steps)
+        self.pass_kernel, _ = begin.schedulers()
 
     # -- time
 

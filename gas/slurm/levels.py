@@ -114,20 +114,20 @@ def usage_of(case: Standing, level: Level) -> Use:
     if level.use is not None:
         return level.use
     bounds = level.bounds
-    if bounds == _per_job(bounds):
-        return Use()  # none of its limits depends on usage
+    if not _of_several_jobs(bounds):
+        return Use()
     found = _counted_use(case, ("use", level.name, case.user if level.is_user else ""), level.counts)
     if bounds.group_wall is not None or (bounds.group_tres_minutes and level.used_minutes is None):
         case.unknown.append(f"how many of its minutes {level.name} has used (not published)")
     return found if level.used_minutes is None else replace(found, tres_minutes=level.used_minutes)
 
 
-def _per_job(bounds: Bounds) -> Bounds:
-    """Return limits without those on several jobs."""
-    return replace(
-        bounds, group_tres={}, group_tres_minutes={}, group_run_minutes={}, group_jobs=None, group_submitted=None,
-        group_wall=None, jobs=None, submitted=None,
-    )  # fmt: skip
+def _of_several_jobs(bounds: Bounds) -> bool:
+    """Return whether any of the limits applies to several jobs together, and so depends on usage."""
+    if bounds.group_tres or bounds.group_tres_minutes or bounds.group_run_minutes:
+        return True
+    counts = bounds.group_jobs, bounds.group_submitted, bounds.group_wall, bounds.jobs, bounds.submitted
+    return counts != (None,) * len(counts)
 
 
 def _counted_use(case: Standing, key: tuple[str, ...], counts: Callable[[Job], bool]) -> Use:

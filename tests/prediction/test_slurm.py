@@ -13,6 +13,7 @@ from gas.prediction import LEAST_SAMPLES, NotPredicted
 from gas.prediction.past import Past
 from gas.prediction.slurm import HORIZON, TASKS, Queue
 from gas.prediction.snapshot import UNPLANNED
+from gas.slurm.beginning import Beginning
 from gas.slurm.cluster import Gres, Partition, Reservation, Tasks
 from gas.slurm.forward import Forward
 from gas.slurm.settings import Settings
@@ -240,6 +241,15 @@ def test_the_kernel_and_the_schedulers_one_pass_at_a_time_give_the_same_samples(
     exact, _ = queue.forecast(past(arrivals=True), *asked, {}, samples=4)
     assert quick.starts.tolist() == exact.starts.tolist()
     assert len(np.unique(quick.starts)) > 1
+
+
+def test_all_samples_together_decide_whether_machine_code_is_worth_loading(monkeypatch):
+    told = []
+    monkeypatch.setattr("gas.prediction.slurm.outside", lambda begin: "everything")
+    schedulers = Beginning.schedulers
+    monkeypatch.setattr(Beginning, "schedulers", lambda begin, samples=1: told.append(samples) or schedulers(begin))
+    starts(cluster(hour_long(1, "n0")), candidate(), samples=7)
+    assert told == [7, *[1] * 7]
 
 
 def test_rivals_are_the_partitions_that_share_nodes_with_a_candidate():

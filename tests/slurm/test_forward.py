@@ -259,3 +259,13 @@ def test_cycles_of_plans_that_never_come_true_end_where_nothing_happens_any_more
     found = run_forward(cluster(job(1, leader=1), job(2, leader=1)), {})
     assert (found.starts, found.waiting) == ((), (1, 2))
     assert found.cycles < 20
+
+
+@pytest.mark.parametrize(("ready", "times"), [(True, 500), (False, 1)])
+def test_machine_code_that_is_there_pays_for_all_samples_together(monkeypatch, ready, times):
+    counted = []
+    monkeypatch.setattr("gas.slurm.beginning.is_ready", lambda kernel: ready)
+    begin = Beginning.of(cluster(), [])
+    monkeypatch.setattr("gas.slurm.beginning.fastest", lambda kernel, steps: counted.append(steps) or kernel)
+    begin.schedulers(500)
+    assert counted == [begin.steps * times] * 2
