@@ -1,4 +1,4 @@
-"""Compiling kernels in other processes, while this one does something else or waits for them."""
+"""Compiling kernels in other processes, while this one does something else."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import fcntl
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 from gas.compiled import cache_directory, make
 
-__all__ = ["compile_beside", "wait_beside"]
+__all__ = ["compile_beside"]
 
 _beside: dict[tuple[str, ...], list[Any]] = {}
 
@@ -46,22 +45,3 @@ def compile_beside(function: Callable[..., Any], *statements: str) -> bool:
                 )  # fmt: skip
     started = _beside[statements]
     return len(started) == len(statements) and not any(one.poll() for one in started)
-
-
-def wait_beside(function: Callable[..., Any], seconds: float) -> bool:
-    """Wait until all processes that `compile_beside` started for a kernel have ended, whoever started them.
-
-    Return False if they have not ended after that many seconds.
-    """
-    until = time.monotonic() + seconds
-    with (cache_directory(function) / "beside").open("w") as lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                left = until - time.monotonic()
-                if left <= 0:
-                    return False
-                time.sleep(min(left, 0.05))
-            else:
-                return True

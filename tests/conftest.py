@@ -138,7 +138,6 @@ def no_compiler_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     if not thorough.ALL:
         monkeypatch.setattr("gas.agent.compiling.compile_beside", lambda kernel, *statements: True)
-        monkeypatch.setattr("gas.agent.compiling.wait_beside", lambda kernel, seconds: True)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Processes that compile kernels beside this one: started once, and waited for."""
 
-import threading
-
 from gas import beside
 from gas.compiled import kernel
 
@@ -36,18 +34,17 @@ def test_processes_that_need_the_same_machine_code_start_one_compiler_together(t
     assert beside._beside.pop(("after = 1",))[0].wait(30) == 0
 
 
-def test_all_processes_beside_are_waited_for_until_a_limit(tmp_path, monkeypatch):
+def test_several_processes_are_on_their_way_until_one_fails(tmp_path, monkeypatch):
     monkeypatch.setenv("GAS_CACHE", str(tmp_path))
     go_on = tmp_path / "go on"
     waits = f"import pathlib, time\nwhile not pathlib.Path({str(go_on)!r}).exists(): time.sleep(0.01)"
     assert beside.compile_beside(first_kernel, waits, "at_once = 1")
     one, other = beside._beside.pop((waits, "at_once = 1"))
     assert other.wait(30) == 0
-    assert not beside.wait_beside(first_kernel, 0.01), "the first process has not ended"
-    ends = threading.Timer(0.1, go_on.touch)
-    ends.start()
-    assert beside.wait_beside(first_kernel, 30)
-    assert go_on.exists()
+    assert one.poll() is None
+    assert beside.compile_beside(first_kernel, "later = 1"), "the first process has not ended"
+    assert ("later = 1",) not in beside._beside
+    go_on.touch()
     assert one.wait(30) == 0
     beside.compile_beside(first_kernel, "raise SystemExit(1)", "after = 1")
     for each in beside._beside[("raise SystemExit(1)", "after = 1")]:

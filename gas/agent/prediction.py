@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from documents.extras import way_to_install
-from gas.agent.compiling import COMPILING_SECONDS, compiled_beside, wait_for_code
+from gas.agent.compiling import compiled_beside
 from gas.agent.ledgers import brought_up_to_date
 from gas.agent.options import AUTO, Forecasting
 from gas.compiled import available, is_ready
@@ -166,16 +166,12 @@ class Predictor:
             queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
             policy, snapshot = "slurm", queue.snapshot(history.users, history.names, history.queues())
             planned = [c.start for c in candidates]
-            until = time.monotonic() + COMPILING_SECONDS
-            if queue.uncompiled(0):  # a small queue is simulated in plain Python
-                wait_for_code(self._say_once, until)
-            beside = compiled_beside()
+            beside = compiled_beside()  # in the meantime, a small queue is simulated in plain Python
 
             def compiles() -> bool:
-                if beside:  # with the jobs that may come, the queue is not small
-                    return wait_for_code(self._say_once, until)
-                self._say_once(_COMPILING)
-                return True
+                if not beside:
+                    self._say_once(_COMPILING)
+                return not beside
 
             def made_by(past: Past) -> tuple[Forecast | NotPredicted, Sequence[str]]:
                 return queue.forecast(

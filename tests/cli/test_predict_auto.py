@@ -81,25 +81,15 @@ def test_a_slurm_is_predicted_by_its_accounting(gas, app, slurm, tmp_path):
     assert called.startswith("sacct -aXP -r main -S now-90days -o JobID,User,Timelimit,")
 
 
-@pytest.mark.parametrize(("in_time", "alone"), [(True, True), (False, True), (True, False)])
-def test_a_plan_waits_for_machine_code_and_predicts_if_it_comes_in_time(
-    gas, app, slurm, tmp_path, monkeypatch, in_time, alone
-):
-    """The queue alone may be worth compiling, or only with the jobs that may come."""
+def test_a_plan_does_not_wait_for_machine_code(gas, app, slurm, tmp_path, monkeypatch):
     accounted(slurm.folder / "accounting")
-    ready = []
-    monkeypatch.setattr("gas.agent.compiling.wait_beside", lambda kernel, seconds: ready.append(in_time))
-    monkeypatch.setattr("gas.agent.compiling.is_ready", lambda kernel: any(ready))
-    monkeypatch.setattr(Queue, "uncompiled", lambda queue, arrivals: not any(ready) and (alone or arrivals > 0))
-    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
-    monkeypatch.setattr("gas.prediction.slurm.compile_ahead", lambda: None)
+    monkeypatch.setattr("gas.agent.prediction.compiled_beside", lambda: True)
+    monkeypatch.setattr(Queue, "uncompiled", lambda queue, arrivals: True)
     config = str(tmp_path / "gas.toml")
     result = gas("plan", app, "--config", config, "--stale-ok", "--samples", "5", "--predict", "auto", "--json")
-    assert "first use: compiling the predictor (10 to 20 s)" in result.err
-    assert ready
     (scheduler,) = result.json["prediction"]["schedulers"]
-    assert scheduler["predicted"] is in_time
-    assert ("its simulator is still being compiled" in result.err) is not in_time
+    assert (scheduler["predicted"], result.code) == (False, 1)
+    assert "its simulator is still being compiled" in result.err
 
 
 def test_what_sacct_says_badly_is_left_out_and_counted(gas, app, slurm, tmp_path):
