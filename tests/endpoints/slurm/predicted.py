@@ -43,7 +43,7 @@ from gas.application import Application
 from gas.endpoints.ledger_file import ledger_of
 from gas.errors import GasError
 from gas.prediction.ledger import INTERVAL, Made
-from gas.prediction.slurm import WITHIN
+from gas.prediction.slurm import WITHIN, compile_ahead
 from gas.slurm.cluster import Job
 from speedup_models import Table
 
@@ -236,6 +236,7 @@ def _compared(path: Path) -> tuple[list[Predicted], list[str], float]:
 
 def compare(asked: argparse.Namespace) -> None:
     """Predict all recorded queues that are not predicted yet."""
+    compile_ahead()  # without machine code, agents do not simulate
     output = Path(asked.output)
     known = {(one.version, one.seed) for one in _read(output)} if output.exists() else set()
     paths = [path for path in sorted(Path(asked.folder).glob("*.pickle")) if _queue_of(path) not in known]

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from made_clusters import NOW, cluster, job, running
 
+from gas.prediction.slurm import Queue
+
 sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is above
 predicted, recorded = import_module("predicted"), import_module("recorded_runs")
 attainable = import_module("attainable")
@@ -36,7 +38,9 @@ def found():
     return one
 
 
-def test_what_waits_is_watched_and_what_comes_is_submitted(found):
+def test_what_waits_is_watched_and_what_comes_is_submitted(found, monkeypatch):
+    monkeypatch.setattr(Queue, "uncompiled", lambda queue, arrivals: False)  # so without machine code, too
+    monkeypatch.setattr("gas.prediction.history.learning_is_ready", lambda: True)
     (two, three) = predicted.judged(found, samples=40, by_habits=15)
     assert [(one.job, one.later, one.started, one.said, one.load) for one in (two, three)] == [
         (2, False, 71, 210, 1.5), (3, True, 120, None, 1.5),
