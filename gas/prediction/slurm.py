@@ -71,7 +71,7 @@ TASKS = 40
 
 
 def compile_ahead() -> None:
-    """Compile or load all code for predictions of a Slurm, `drain` last: half a minute, once per machine."""
+    """Compile or load all code for predictions of a Slurm, `drain` last: about a minute, once per version of Gas."""
     compile_half()
     compile_other_half()
 
@@ -320,7 +320,7 @@ class _Runs:
         self._rooms: list[Room] = []  # in the end one per thread
         self._sampler: Sampler | None = None
         if outside(self.begin):
-            self.begin.schedulers(len(run_times))
+            self.begin.main_scheduler(len(run_times))
         else:
             self._sampler = Sampler(self.begin, self.coarse, self.most_plans, len(run_times))
             self._read_columns(self._sampler)

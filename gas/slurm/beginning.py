@@ -81,11 +81,10 @@ class Beginning:
         """Return the working memory of a run."""
         return room_of(self.state.machine, self.sets.shape[1], 0)
 
-    def schedulers(self, samples: int = 1) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """Return the main and the backfill scheduler in the form that is fastest over some samples.
+    def main_scheduler(self, samples: int = 1) -> Callable[..., Any]:
+        """Return the main scheduler in the form that is fastest over some samples.
 
-        Machine code that is loaded once is used from then on.
+        The backfill scheduler is loaded, too: machine code that is loaded once is used from then on.
         """
-        kernels = (run_pass, run_cycle)
-        found = [fastest(one, self.steps * (samples if is_ready(one) else 1)) for one in kernels]
-        return found[0], found[1]
+        main, _ = (fastest(one, self.steps * (samples if is_ready(one) else 1)) for one in (run_pass, run_cycle))
+        return main

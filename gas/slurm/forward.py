@@ -138,7 +138,7 @@ class Forward:
         # if searches change node weights for later searches and cycles, none may be skipped
         self.starts_only = not (len(self.state.machine.near) and self.state.rows.gres.any())
         self.cycles = self.passes = 0
-        self.pass_kernel, _ = begin.schedulers()
+        self.pass_kernel = begin.main_scheduler()
 
     # -- time
 

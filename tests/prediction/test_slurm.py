@@ -244,12 +244,12 @@ def test_the_kernel_and_the_schedulers_one_pass_at_a_time_give_the_same_samples(
 
 
 def test_all_samples_together_decide_whether_machine_code_is_worth_loading(monkeypatch):
-    told = []
+    counts = []
     monkeypatch.setattr("gas.prediction.slurm.outside", lambda begin: "everything")
-    schedulers = Beginning.schedulers
-    monkeypatch.setattr(Beginning, "schedulers", lambda begin, samples=1: told.append(samples) or schedulers(begin))
+    main = Beginning.main_scheduler
+    monkeypatch.setattr(Beginning, "main_scheduler", lambda begin, samples=1: counts.append(samples) or main(begin))
     starts(cluster(hour_long(1, "n0")), candidate(), samples=7)
-    assert told == [7, *[1] * 7]
+    assert counts == [7, *[1] * 7]
 
 
 def test_rivals_are_the_partitions_that_share_nodes_with_a_candidate():

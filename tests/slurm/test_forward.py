@@ -267,5 +267,5 @@ def test_machine_code_that_is_there_pays_for_all_samples_together(monkeypatch, r
     monkeypatch.setattr("gas.slurm.beginning.is_ready", lambda kernel: ready)
     begin = Beginning.of(cluster(), [])
     monkeypatch.setattr("gas.slurm.beginning.fastest", lambda kernel, steps: counted.append(steps) or kernel)
-    begin.schedulers(500)
+    begin.main_scheduler(500)
     assert counted == [begin.steps * times] * 2

@@ -302,8 +302,8 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
         return f"Slurm plans nothing ({one.limit or one.reason})"
     if said.unplanned:
         return "a plan that was not predicted" if said.start is not None else "predicted never to start"
-    if told := [remark for remark in said.remarks if CAVEAT.search(remark)]:
-        return "with a caveat: " + re.sub(r"\d[\d,]*", "N", told[0].partition(":")[0])
+    if caveats := [remark for remark in said.remarks if CAVEAT.search(remark)]:
+        return "with a caveat: " + re.sub(r"\d[\d,]*", "N", caveats[0].partition(":")[0])
     where = ", and it comes before jobs that wait" if behind else ""
     return ("too early" if said.start is not None and said.start < one.planned else "too late") + where
 
