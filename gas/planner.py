@@ -293,13 +293,14 @@ def plan(
         candidates += found
         rejected += impossible
     order = {name: i for i, name in enumerate(names)}
-    # without calls, which take longer than the sorting: there may be thousands of candidates
-    candidates.sort(
-        key=lambda c: (
-            c.start + c.execution_time, c.processors, 0 if c.layout is None else c.layout.nodes, c.start,
-            order[c.scheduler],
-        )
-    )  # fmt: skip
+    if len(lists) > 1:  # those of one list come sorted
+        # without calls, which take longer than the sorting: there may be thousands of candidates
+        candidates.sort(
+            key=lambda c: (
+                c.start + c.execution_time, c.processors, 0 if c.layout is None else c.layout.nodes, c.start,
+                order[c.scheduler],
+            )
+        )  # fmt: skip
     candidates, refused = _affordable(candidates, deadline, max_processor_hours)
     rejected += refused
     best = candidates[0] if candidates else None
@@ -416,16 +417,26 @@ def _plan_one(
         asked = asked.kept(~too_long)
 
     anchors = _anchors(availability, asked, first, algorithm)
-    candidates = []
-    columns = (column.tolist() for column in (asked.sizes, asked.times, asked.walltimes, anchors))
-    for p, t, w, s, layout in zip(*columns, asked.layouts or (None,) * len(anchors), strict=True):
-        if s == NEVER:
-            said = availability.why_never(p, w, layout) if isinstance(availability, NodeAvailability) else ""
-            said = said or f"never free for {duration_text(w)} in this list"
-            rejected.append(Rejected(name, p, said if layout is None else f"as {layout}: {said}", "no hole", unit))
-        else:
-            candidates.append(Candidate(name, p, w, t, s, availability.kind, unit, layout))
-    return candidates, rejected
+    possible = anchors != NEVER
+    never = asked.kept(~possible)
+    for place, (p, w) in enumerate(zip(never.sizes.tolist(), never.walltimes.tolist(), strict=True)):
+        layout = never.layout(place)
+        said = availability.why_never(p, w, layout) if isinstance(availability, NodeAvailability) else ""
+        said = said or f"never free for {duration_text(w)} in this list"
+        rejected.append(Rejected(name, p, said if layout is None else f"as {layout}: {said}", "no hole", unit))
+    return _sorted(asked.kept(possible), anchors[possible], name, availability.kind, unit), rejected
+
+
+def _sorted(asked: _Asked, starts: NDArray[np.int64], name: str, kind: Kind, unit: SizeUnit) -> list[Candidate]:
+    """Return the requests with their starts as candidates of one scheduler, best first."""
+    layouts = asked.layouts
+    nodes = np.zeros(len(starts), np.int64) if layouts is None else np.array([one.nodes for one in layouts], np.int64)
+    order = np.lexsort((starts, nodes, asked.sizes, starts + asked.times))  # by the last key first; stable
+    columns = (column[order].tolist() for column in (asked.sizes, asked.walltimes, asked.times, starts))
+    if layouts is None:
+        return [Candidate(name, p, w, t, s, kind, unit) for p, w, t, s in zip(*columns, strict=True)]
+    places = [layouts[at] for at in order.tolist()]
+    return [Candidate(name, p, w, t, s, kind, unit, one) for p, w, t, s, one in zip(*columns, places, strict=True)]
 
 
 def counts_processors(name: str, application: Application) -> str:
