@@ -272,7 +272,7 @@ def plan(
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f'two availability lists come from a scheduler called "{name}"; give each its own name')
-    if algorithm not in get_args(Algorithm):
+    if not isinstance(algorithm, str) or algorithm not in get_args(Algorithm):
         raise BadInput(f'algorithm "{algorithm}" is not known; there are {" and ".join(get_args(Algorithm))}')
     if not_before is not None and not_before > LATEST:
         raise BadInput(f"not-before {not_before}: is after {LATEST}, the latest possible time")

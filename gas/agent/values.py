@@ -151,6 +151,8 @@ def schedulers_of(
     limits
         Of availability lists, by the name of their scheduler.
     """
+    if config is not None and not isinstance(config, str | os.PathLike):
+        raise BadInput(f"config {_shown(config)}: write the name of the file")
     path = None if config is None else Path(config)
     if given is None:
         _check_limits(limits, [])
@@ -256,11 +258,11 @@ def share_of(given: object, what: str) -> float:
         return percentage(given, what)
     if isinstance(given, bool) or not isinstance(given, numbers.Real):
         raise BadInput(f'{what} {_shown(given)}: write 0.05 or "5%"')
-    share = float(given)
-    if not 0 <= share <= 1:
+    if not 0 <= given <= 1:  # before float: an integer may be above all of them
+        share = min(max(given, -1e300), 1e300)
         meant = f'; for {share:g}% write "{share:g}%"' if 1 < share <= 100 else ""
         raise BadInput(f"{what} {share:g}: must be from 0 to 1 (0.05 is 5%){meant}")
-    return share
+    return float(given)
 
 
 def history_of(given: object) -> History:

@@ -91,6 +91,8 @@ def test_an_old_file_is_refused_and_a_list_at_hand_is_not():
         {"max_processor_hours": "many"},
         {"max_processor_hours": True},
         {"algorithm": "guess"},
+        {"algorithm": [1, 2]},
+        {"config": 5},
         {"risk": "90%"},
         {"samples": 10},
         {"predict": "no-such-log"},
