@@ -4,6 +4,7 @@
     ├── BadInput          unusable input of a user or client
     │   └── Untrusted     a configuration that would run programs or send secrets, and is not trusted
     ├── Infeasible        no request meets the limits
+    │   └── WithoutGpus   the job requests GPUs, and the partition has none
     ├── Unreachable       no scheduler answered
         ├── StalePlan         the schedule changed before the request arrived
     ├── NotFound          there is no such job
@@ -53,6 +54,7 @@ __all__ = [
     "Unauthorized",
     "Unreachable",
     "Untrusted",
+    "WithoutGpus",
     "outcome_of",
 ]
 
@@ -76,6 +78,10 @@ class Untrusted(BadInput):
 
 class Infeasible(GasError):
     """No request meets the limits."""
+
+
+class WithoutGpus(Infeasible):
+    """The job requests GPUs, and the partition has none, which is no news beside partitions that have."""
 
 
 class Unreachable(GasError):

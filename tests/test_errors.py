@@ -43,6 +43,7 @@ from gas.errors import (
     Unauthorized,
     Unreachable,
     Untrusted,
+    WithoutGpus,
     outcome_of,
 )
 from gas.service.database import CommitInDoubt
@@ -65,6 +66,7 @@ from workloads.log import FIELDS
         (ModelError("x"), 422, 2),
         (LogError("log", "x"), 422, 2),
         (Infeasible("x"), 422, 3),
+        (WithoutGpus("x"), 422, 3),
         (Unreachable("x"), 503, 4),
         (StalePlan("x"), 412, 5),
         (NotFound("x"), 404, 1),
@@ -151,6 +153,7 @@ SAMPLES = [
                 Unknown,
                 Unreachable,
                 Untrusted,
+                WithoutGpus,
             ),
         )
     ),

@@ -34,8 +34,8 @@ from experiments.framework.verdicts import (
 )
 from experiments.published import MEASURES, POLICIES, SCHEMES, Measure, overall
 
-__all__ = ["ALIKE", "CLOSE", "HIGH_LOAD", "SAME_SHARE", "SIZE", "WITHIN", "alike", "as_much_backfilled", "claims"]
-__all__ += ["more_backfilled", "percent"]
+__all__ = ["ALIKE", "CLOSE", "HIGH_LOAD", "SAME_SHARE", "SIZE", "UNTESTED", "WITHIN", "alike", "as_much_backfilled"]
+__all__ += ["claims", "more_backfilled", "percent"]
 
 HIGH_LOAD = 0.75
 """Loads from this value are called high."""
@@ -80,7 +80,7 @@ def _overall_means(study: Results) -> list[Claim]:
             f"mean {_NAMES[row.measure]} of {row.trace} under {SCHEMES[row.policy]} is {mean}{unit} within {WITHIN:g}%"
         )
         off = study.off(row.trace, row.measure, row.policy)
-        parts = {} if off is None else {"off, month by month": off}
+        parts = {} if off is None else {"off in the months of Table 1": off}
         whole = "" if ours is None else f"{ours:,.{0 if unit else 1}f}{unit}, off {(ours / row.mean - 1) * 100:+.1f}%"
         claim = _judged("Table 4", text, parts, between(-WITHIN, WITHIN), whole or _NO_LOG)
         found.append(replace(claim, here=f"{whole}; {claim.here}") if parts and whole else claim)
@@ -317,11 +317,11 @@ def _judged(
     own: str = "",
     unit: str = "%",
 ) -> Claim:
-    """Return a statement with its verdict and its place in the paper; `own` has the values at the runs' own ends."""
+    """Return a statement with its verdict and its place in the paper; `own` has the values at each run's own end."""
     claim = decided_claim(text, parts, test, unit=unit)
     if not parts:
         return _claim(where, text, nothing, None, why)
-    here = f"{claim.here}; at the runs' own ends {own}" if own else claim.here
+    here = f"{claim.here}; each run to its own end: {own}" if own else claim.here
     if claim.holds and len(parts) < of:  # parts without data might be otherwise
         return replace(claim, where=where, why=why, here=f"{here}; {of - len(parts)} not available", holds=None)
     return replace(claim, where=where, why=why, here=here)
@@ -329,8 +329,11 @@ def _judged(
 
 def _claim(where: str, text: str, here: str, holds: bool | None, why: str = "") -> Claim:
     """Return a statement with its place in the paper first."""
-    return Claim(text, holds, here, where, why, untested="not tested")
+    return Claim(text, holds, here, where, why, untested=UNTESTED)
 
 
 _NO_LOG = "log not found"
+UNTESTED = "not tested"
+"""The verdict without data."""
+
 _NAMES: dict[Measure, str] = {"response": "response", "slowdown": "bounded slowdown"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from experiments.backfilling.claims import HIGH_LOAD, WITHIN, claims
+from experiments.backfilling.claims import HIGH_LOAD, UNTESTED, WITHIN, claims
 from experiments.backfilling.comparison import FIGURES_APART, NOISE, UNEXPLAINED, Cell, count, distance, reasons
 from experiments.backfilling.models_report import (
     amounts_section,
@@ -23,7 +23,7 @@ from experiments.framework.items import Compared, Pair, items_section
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, remarks, thanks, version_of_log
-from experiments.framework.verdicts import LEVEL, between, decided
+from experiments.framework.verdicts import LEVEL, RULE, between, decided
 from experiments.published import MEASURES, POLICIES, SCHEMES, TRACES, Measure, overall, table1
 from gas.intervals import signed
 from gas.printable import many
@@ -46,7 +46,7 @@ def backfilling_report(study: Results, origin: Origin) -> Report:
         _overall(study),
         _origin(study, origin),
         _logs(study),
-        *(_trace(study, trace) for trace in TRACES),
+        *(_trace(study, trace) for trace in TRACES if study.logs_of(trace)),
         _sensitivity(study),
         own_section(study),
         models_section(study),
@@ -136,17 +136,23 @@ def _summary(study: Results) -> Section:
         Shown("possible cause", lambda claim: "" if claim.holds else claim.why, left=True),
     )
     caption = (
-        "A statement holds if the 98% interval confirms it in every part, and fails if the interval contradicts it in "
-        "one part, corrected for the number of parts. Otherwise it is not resolved. Intervals are over months; in "
-        "Table 1 over days; for models over the batches that both schemes completed. ± is half of a 90% interval. "
-        "Overall means are judged by the months whose means Table 1 prints: our sum divided by the paper's. The paper "
-        "compares runs of models at their own ends; these figures are also given."
+        f"{RULE} Intervals are over months; in Table 1 over days; for models over the batches that "
+        "both schemes completed. Overall means (Table 4) are judged by the months that Table 1 contains: the sum of "
+        "our means over the sum of the paper's. The two runs of a model, one under each scheme, may stop after "
+        "different numbers of batches; the paper compares them nevertheless, and the figures “each run to its own end” "
+        "do so too."
     )
+    tested = [claim for claim in claims(study) if claim.verdict != UNTESTED]
+    if untested := len(claims(study)) - len(tested):
+        caption += (
+            f" {many(untested, 'statement')} about logs that were not found {'are' if untested > 1 else 'is'} left out."
+        )
     by_trace = []
     for trace in TRACES:
         cells = [cell for cell in study.cells if cell.trace == trace]
-        known = sum(cell.ours is not None for cell in cells)
-        of_trace: list[TableCell | str] = [trace, f"{len(cells)}", f"{known}" if known else "log not found"]
+        if not (known := sum(cell.ours is not None for cell in cells)):
+            continue
+        of_trace: list[TableCell | str] = [trace, f"{len(cells)}", f"{known}"]
         for measure in MEASURES:
             counts = count(cell for cell in cells if cell.measure == measure)
             of_trace.append(f"{counts.agree} of {counts.cells}" if counts.cells else "-")
@@ -171,7 +177,7 @@ def _summary(study: Results) -> Section:
         "have several of these possible causes:"
     )
     causes = (text, Bullets((*by_cause, f"No cause found: {many(unknown, 'cell')}."))) if apart else ()
-    return Section("What holds", (table_of(claims(study), columns, caption), signs, *causes))
+    return Section("What holds", (table_of(tested, columns, caption), *([signs] if by_trace else ()), *causes))
 
 
 _CAUSES = (
@@ -257,12 +263,14 @@ def _trace(study: Results, trace: str) -> Section:
     facts = [fact for log in study.logs_of(trace) for fact in _facts(study, log)]
     blocks: list[Block] = [Bullets(tuple(facts))] if facts else []
     for measure in MEASURES:
-        mine = [cell for cell in cells if cell.measure == measure]
+        mine = [cell for cell in cells if cell.measure == measure and cell.ours]
         counts = count(mine)
         caption = (
             f"{trace}, {_MEASURES[measure]}. In {many(counts.cells, 'month')} the difference exceeds its 98% interval; "
             f"its sign agrees with the paper's in {counts.agree} of these. ± is half of a 90% interval."
         )
+        if missing := sum(cell.measure == measure for cell in cells) - len(mine):
+            caption += f" {many(missing, 'month')} of the paper {'are' if missing > 1 else 'is'} not in the logs."
         blocks.append(table_of(mine, _CELLS, caption))
     return Section(f"Table 1: {trace}", tuple(blocks))
 
@@ -301,12 +309,14 @@ _CELLS: Sequence[Shown[Cell]] = (
 )
 
 
-def _overall(study: Results) -> Section:
+def _overall(study: Results) -> Section | None:
     rows: list[tuple[TableCell | str, ...]] = []
     found = [
         (row, ours) for row in overall() if (ours := study.overall(row.trace, row.measure, row.policy)) is not None
     ]
-    for row in overall():
+    if not found:
+        return None
+    for row, _ in found:
         line: list[TableCell | str] = [row.trace, _MEASURES[row.measure], SCHEMES[row.policy]]
         for variant, paper in ((BASE, row.mean), (DOUBLED, row.doubled)):
             mean = study.overall(row.trace, row.measure, row.policy, variant)
@@ -319,25 +329,24 @@ def _overall(study: Results) -> Section:
         policy: [abs(m / row.mean - 1) * 100 <= WITHIN for row, m in found if row.policy == policy]
         for policy in POLICIES
     }
-    words = "Means over all jobs of a log, with users' estimates and with doubled estimates."
-    if found:
-        counts = {policy: f"{sum(which)} of {len(which)}" for policy, which in near.items()}
-        words += (
-            f" With users' estimates, {counts['conservative']} means under conservative are within {WITHIN:g}% of the "
-            f"paper's, and {counts['easy']} under EASY. Months of a log have different numbers of jobs here and in "
-            "the paper, which alone changes a mean over all jobs. The second table therefore compares means of the "
-            "same months. If only one scheme differs there, jobs and machine alone cannot explain it, as both schemes "
-            "ran the same jobs; the cause was not found."
-        )
-    text = Text(words)
+    counts = {policy: f"{sum(which)} of {len(which)}" for policy, which in near.items()}
+    text = Text(
+        "Means over all jobs of a log, with users' estimates and with doubled estimates. With users' estimates, "
+        f"{counts['conservative']} means under conservative are within {WITHIN:g}% of the paper's, and "
+        f"{counts['easy']} under EASY. Months of a log have different numbers of jobs here and in the paper, which "
+        "alone changes a mean over all jobs. The second table therefore compares means of the same months. If only "
+        "one scheme differs there, jobs and machine alone cannot explain it, as both schemes ran the same jobs; the "
+        "cause was not found."
+    )
     months: list[tuple[TableCell | str, ...]] = []
     for trace in TRACES:
         for measure in MEASURES:
             for policy in POLICIES:
                 off = study.off(trace, measure, policy)
-                shown = off(LEVEL) if off else None
-                holds = decided({"": off}, between(-WITHIN, WITHIN)) if off else None
-                cells = (f"{signed(shown, 1)}%", agreed(holds, "not resolved")) if shown else ("-", "-")
+                if off is None or (shown := off(LEVEL)) is None:
+                    continue
+                holds = decided({"": off}, between(-WITHIN, WITHIN))
+                cells = (f"{signed(shown, 1)}%", agreed(holds, "not resolved"))
                 months.append((trace, _MEASURES[measure], SCHEMES[policy], *cells))
     titles = ("trace", "measure", "policy", "off by", f"within {WITHIN:g}%")
     means = Table(

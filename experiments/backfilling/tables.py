@@ -123,14 +123,14 @@ TABLES = {
         },
     ),
     "batches": Records[Results](
-        "a row for each batch of jobs of a model that both schemes completed, each in the order of its own ends",
+        "a row for each policy and each batch of jobs of a model; the jobs of a batch ended one after the other",
         _batches,
         {
             "batch": (
                 Field("model", "F, J, or F with more small (s) or longer (l) jobs"),
                 Field("load", "offered load"),
                 Field("policy", "easy or conservative backfilling"),
-                Field("batch", "number of the batch, from 0 behind the warm-up"),
+                Field("batch", "number of the batch; 0 is the first after the warm-up"),
             ),
             "means over its jobs": (
                 Field("response", "from submission to end", "s"),
@@ -140,16 +140,15 @@ TABLES = {
         },
     ),
     "run_times": Records[Results](
-        "a row for each workload, class of sizes, block of jobs and limit, if any run time lies up to it and not below "
-        "the one before",
+        "histograms of run times: a row for each bin with jobs, for each workload, class of sizes and block of jobs",
         _run_times,
         {
             "jobs": (
                 Field("workload", "CTC log, or model"),
                 Field("size", "class of sizes"),
-                Field("block", "months of the log, and twelfths of a model's jobs, from 0"),
-                Field("up_to", "run time; longer ones than the last count as the last", "s"),
-                Field("jobs", "how many"),
+                Field("block", "month of the log, or twelfth of a model's jobs, counted from 0"),
+                Field("up_to", "upper end of the bin; the last bin includes all longer run times", "s"),
+                Field("jobs", "jobs in the bin"),
             ),
         },
     ),
@@ -172,7 +171,7 @@ TABLES = {
                 Field("conservative", "mean under conservative backfilling", value="ours.conservative"),
                 Field("paper_conservative", "the paper's mean under conservative", value="paper.conservative"),
             ),
-            "conservative above EASY": (
+            "change from EASY to conservative": (
                 Field("difference_percent", "difference of the means", "%", "ours.percent"),
                 Field("standard_error_percent", "standard error of the difference, over days", "%", _here("error")),
                 Field("days", "days with submissions", value=_here("days")),

@@ -12,18 +12,14 @@ from experiments.framework.columns import Shown, table_of
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.verdicts import LEVEL, Part, below, decided_claim
+from experiments.framework.verdicts import LEVEL, RULE, Part, below, decided_claim
 from experiments.moldable.machines import Strategy
 from gas.printable import many
 from gas.report.blocks import Report, Section, Table, fewer, not_the_full
 
 __all__ = ["TABLES", "claims", "clusters_report", "lead"]
 
-_JUDGED = (
-    "A statement holds if the 98% interval confirms it in every part, and fails if the interval contradicts it in one "
-    "part, corrected for the number of parts. Otherwise it is not resolved. ± is half of a 90% interval. "
-    "Intervals are over disjoint groups of clusters."
-)
+_JUDGED = f"{RULE} Intervals are over disjoint groups of clusters."
 
 
 def clusters_report(study: Results, origin: Origin) -> Report:

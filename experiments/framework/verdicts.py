@@ -18,7 +18,19 @@ from numpy.typing import ArrayLike
 from experiments.framework.claims import Claim
 from gas.intervals import FEWEST, Interval, from_error, jackknifed, points_by_months, ratio_by_months, share_of_sums
 
-__all__ = ["BY_INTERVALS", "DECIDES", "LEVEL", "Part", "Test", "above", "below", "between", "decided", "decided_claim"]
+__all__ = [
+    "BY_INTERVALS",
+    "DECIDES",
+    "LEVEL",
+    "RULE",
+    "Part",
+    "Test",
+    "above",
+    "below",
+    "between",
+    "decided",
+    "decided_claim",
+]
 __all__ += ["judged", "left_out", "minus", "of_error", "of_months", "of_points", "of_samples"]
 __all__ += ["of_shares", "of_sums", "outside", "scaled", "sign"]
 
@@ -28,12 +40,15 @@ LEVEL: Final = 0.9
 DECIDES: Final = 0.98
 """Level of the interval by which a single part is decided."""
 
-BY_INTERVALS: Final = (
-    "A statement holds if the 98% interval over months confirms it in every part, and fails if the interval "
-    "contradicts it in one part, corrected for the number of parts. Otherwise it is not resolved. ± is half of a 90% "
-    "interval."
+RULE: Final = (
+    "A statement may have several parts, such as logs or loads. It holds if the 98% interval of each part confirms it. "
+    "It fails if the interval of one part contradicts it, at a level corrected for the number of parts. Otherwise it "
+    "is not resolved. ± is half of a 90% interval."
 )
-"""The caption in that case."""
+"""How statements are judged."""
+
+BY_INTERVALS: Final = f"{RULE} Intervals are over months."
+"""The caption if intervals are over months."""
 
 _NAMED: Final = 8
 """Largest number of parts of a statement that are all shown."""

@@ -12,7 +12,7 @@ from gas.agent.options import Forecasting, PlanOptions, ReshapeOptions, Run, che
 from gas.agent.schedulers import Scheduler, called, gather
 from gas.application import Application
 from gas.endpoints import Answer, FileEndpoint, JobDescription
-from gas.errors import BadInput, outcome_of
+from gas.errors import BadInput, WithoutGpus, outcome_of
 
 if TYPE_CHECKING:  # imported where they are used: planning by promises needs none of them
     from gas.agent.coallocating import SubmittedTogether
@@ -386,11 +386,12 @@ class Agent:
     def _answers(self, schedulers: Sequence[Scheduler], options: PlanOptions) -> list[Answer]:
         """Ask the schedulers, and say which do not answer; raise what a single one says."""
         answers = gather(schedulers, choices=options.choices, stale_ok=options.stale_ok)
-        errors = [a.error for a in answers if a.error is not None]
-        if len(errors) == len(answers) == 1 and outcome_of(errors[0]) is not None:
-            raise errors[0]
-        for error in errors:
-            self._remark(str(error))
+        errors = [(a.error, a.endpoint.named) for a in answers if a.error is not None]
+        if len(errors) == len(answers) == 1 and outcome_of(errors[0][0]) is not None:
+            raise errors[0][0]
+        for error, named in errors:
+            if named or len(errors) == len(answers) or not isinstance(error, WithoutGpus):
+                self._remark(str(error))
         return answers
 
     def _predictor_of(self, forecasting: Forecasting) -> Predictor:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from documents.fields import FieldError
 from gas.availability import Availability
@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # imported where it is read: planning on a file does not need
 __all__ = [
     "MOST_APART_IN_A_FILE",
     "MOST_APART_LIVE",
+    "ArrayEndpoint",
     "Scheduler",
     "called",
     "chosen_endpoints",
@@ -237,14 +238,44 @@ def job_endpoints(names: Sequence[str] | None, config: Path | None) -> list[JobE
     return usable
 
 
-def job_of(text: str, endpoint: str | None, config: Path | None) -> tuple[JobEndpoint, int]:
-    """Return the scheduler and number of a job written ``12``, ``kth:12`` or ``http://127.0.0.1:8642:12``."""
+@runtime_checkable
+class ArrayEndpoint(JobEndpoint, Protocol):
+    """A scheduler with job arrays."""
+
+    def task(self, array: int, task: int) -> int:
+        """Return the number of the job of one task, which is that of the array while it waits; may raise `NotFound`."""
+
+
+def job_of(text: str, endpoint: str | None, config: Path | None, *, tasks: bool = False) -> tuple[JobEndpoint, int]:
+    """Return the scheduler and number of a job written ``12``, ``kth:12`` or ``http://127.0.0.1:8642:12``.
+
+    Parameters
+    ----------
+    tasks
+        Whether one task of a Slurm job array may be named (``12_3``). While it waits, it has the number of the array,
+        so commands that change jobs refuse it.
+    """
     where, separator, number = text.rpartition(":")
     if separator and endpoint is not None and where != endpoint:
         raise BadInput(f"job {text}: names the scheduler {where}, but -e names {endpoint}; give it once")
-    if not (number.isascii() and number.isdigit() and len(number) < 19 and int(number) > 0):
+    array, underscore, task = number.partition("_")
+    if not _is_number(array) or int(array) == 0 or (underscore and not _is_number(task)):
         raise BadInput(f"job {text!r}: is not a job; write NUMBER or SCHEDULER:NUMBER")
-    return job_endpoint(where if separator else endpoint, config), int(number)
+    if underscore and not tasks:
+        raise BadInput(
+            f"job {text}: is a task of a job array, which only gas status, gas why and gas logs take; name the whole "
+            f"array ({array}), or use Slurm's commands"
+        )
+    found = job_endpoint(where if separator else endpoint, config)
+    if not underscore:
+        return found, int(array)
+    if not isinstance(found, ArrayEndpoint):
+        raise BadInput(f"job {text}: is a task of a job array, but {found.name} is not a Slurm; write NUMBER")
+    return found, found.task(int(array), int(task))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 # ----------------------------------------------------------------------------------------------------------- asked

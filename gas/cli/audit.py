@@ -8,7 +8,7 @@ import typer
 
 from gas.cli.logs import read_log
 from gas.cli.options import Json, processors_option
-from gas.cli.selection import First, From, Month, Strict, Until, selected
+from gas.cli.selection import First, From, Month, Strict, Until, check_load, selected
 from gas.cli.tables import many, note, print_json, print_table, say
 from gas.errors import BadInput
 from gas.simulation.audit import Audit, Claim, audit
@@ -68,6 +68,7 @@ def audit_command(
     `gas simulate` that selected jobs or scaled the load. Exit codes: 0 if all rules hold, 1 if one is violated, 2 if a
     requested rule cannot be checked.
     """
+    check_load(scale_load)
     if schedule == log == "-":
         raise typer.BadParameter("the schedule and the log cannot both come from standard input")
     if log is None:

@@ -47,7 +47,7 @@ def logs_command(
     """
     if follows and (json or limit is not None):
         raise BadInput(f"{'--json' if json else '--bytes'}: --follow prints all output as it is; leave out one of them")
-    where, number = job_of(job, only(endpoint), config)
+    where, number = job_of(job, only(endpoint), config, tasks=not follows)
     stream: Literal["stdout", "stderr"] = "stderr" if stderr else "stdout"
     if follows:
         from gas.agent.following import follow_output

@@ -85,7 +85,7 @@ def status_command(
 
         follow_and_print(where, number, json=json)
     elif job is not None:
-        where, number = job_of(job, only(endpoint), config)
+        where, number = job_of(job, only(endpoint), config, tasks=True)
         _show_job(where.job(number), json=json)
     elif key is not None:
         endpoints = job_endpoints(endpoint, config)

@@ -21,6 +21,9 @@ from gas.times import duration_text, iso_time, relative_text
 
 __all__ = ["availability_command", "endpoints_command"]
 
+_NOUNS = {"gpus": "GPU", "nodes": "node", "tasks": "task"}
+"""What a size of an endpoint counts, if not processors."""
+
 
 def availability_command(
     endpoint: Endpoints = None,
@@ -69,19 +72,21 @@ def availability_command(
         wires = [one.counts.to_wire() for one in lists]
         print_json(wires[0] if len(wires) == 1 else {"schema": "gas.availabilities/1", "lists": wires})
         return
-    for i, one in enumerate(lists):
+    units = [a.endpoint.unit for a in answers if a.availability is not None]
+    for i, (one, unit) in enumerate(zip(lists, units, strict=True)):
         if i:
             say()
-        show_availability(one, frames)
+        show_availability(one, frames, unit)
 
 
-def show_availability(availability: Availability, most: int) -> None:
-    """Print free processors over time as a picture and a table."""
+def show_availability(availability: Availability, most: int, unit: str = "cpus") -> None:
+    """Print free processors, or other units, over time as a picture and a table."""
     from gas.pictures.terminal import availability_picture
 
     one = availability.counts
     counted = ", counted over all nodes" if isinstance(availability, NodeAvailability) else ""
-    say(f"{one.scheduler}: {many(one.processors, 'processor')}, {one.kind}s, as of {iso_time(one.now)}{counted}")
+    size = many(one.processors, _NOUNS.get(unit, "processor"))
+    say(f"{one.scheduler}: {size}, {one.kind}s, as of {iso_time(one.now)}{counted}")
     say()
     draw_text(availability_picture(one, width=picture_width(), colour=wants_colour(), ascii=wants_ascii()))
     say()
@@ -123,8 +128,9 @@ def endpoints_command(
 
     gas endpoints --generate slurm > gas.toml
 
-    Shows for each scheduler whether it answers and how fast, whether its starts are promises or estimates, and its
-    limits. Remarks follow the table.
+    Shows for each scheduler whether it answers, whether its starts are promises or estimates (kind), its processors
+    and those that are free now (or GPUs or nodes, if its sizes count these), whether it accepts jobs, its limits for a
+    request, and how long the answer took (round trip). Remarks follow the table.
 
     A configuration (./gas.toml, ~/.config/gas/config.toml, $GAS_CONFIG or --config) names the schedulers:
 
@@ -137,8 +143,8 @@ def endpoints_command(
     speed = 1.2
 
     Gas runs programs and sends jobs and tokens to services that a configuration names. It therefore uses a gas.toml in
-    the current folder only after you accept it with --trust, and again after each change. From a file that other users
-    can write to, Gas uses only availability lists in files.
+    the current folder only after you accept it with --trust, and again after each change. If other users can write to
+    a configuration, Gas uses only those of its schedulers that are availability lists in files (type = "file").
     """
     if trust or untrust or file is not None:
         _allow_or_withdraw(file, config, trust, untrust)
@@ -176,6 +182,7 @@ def endpoints_command(
             entry |= {
                 "kind": one.kind,
                 "processors": one.processors,
+                "unit": e.unit,
                 "free_now": int(counts.free[0]),
                 "frames": len(counts.starts),
             }
@@ -184,9 +191,9 @@ def endpoints_command(
         print_json({"schema": "gas.endpoints/1", "endpoints": entries})
     else:
         print_table(
-            ["name", "address", "answers", "kind", "processors", "free now", "jobs", "limits", "round trip"],
+            ["name", "address", "answers", "kind", "processors", "free now", "accepts jobs", "limits", "round trip"],
             [_row(entry) for entry in entries],
-            left=("name", "address", "answers", "kind", "jobs", "limits"),
+            left=("name", "address", "answers", "kind", "accepts jobs", "limits"),
         )
         for entry in entries:
             for remark in entry.get("remarks", ()):
@@ -222,6 +229,10 @@ def _allow_or_withdraw(file: Path | None, config: Path | None, trust: bool, untr
         say(f"  {name}: {table.get('type', 'of no type')} {where}".rstrip() + runs)
 
 
+def _counted(number: int, unit: str) -> str:
+    return many(number, _NOUNS[unit]) if unit in _NOUNS else str(number)
+
+
 def _row(entry: dict[str, Any]) -> tuple[str, ...]:
     limits = []
     if entry.get("max_processors"):
@@ -235,7 +246,7 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
         entry["address"] or "",
         "yes" if entry["ok"] else "no",
         entry.get("kind", ""),
-        str(entry.get("processors", "")),
+        "" if "processors" not in entry else _counted(entry["processors"], entry["unit"]),
         str(entry.get("free_now", "")),
         "yes" if entry.get("takes_jobs") else "no",
         ", ".join(limits) or "none",

@@ -80,11 +80,18 @@ Strict = Annotated[
 ]
 ScaleLoad = Annotated[
     float | None,
-    typer.Option("--scale-load", metavar="L", help="Scale the interarrival times so that the offered load is L."),
+    typer.Option(
+        "--scale-load",
+        metavar="L",
+        help="Scale the interarrival times so that the offered load is L; 0.9 is 90% of the machine.",
+    ),
 ]
 
 _LAST_SECOND = 2**53
 """The largest number in a log (`workloads.log`)."""
+
+_MOST_LOAD = 10.0
+"""Whoever gives more means per cent."""
 
 
 def selected(log: Log, months: Sequence[str] | None, since: str | None, until: str | None, first: int | None) -> Log:
@@ -108,16 +115,21 @@ class Scaled(NamedTuple):
     """The factor on interarrival times."""
 
 
-def check_load(load: float | None) -> None:
-    """Refuse a --scale-load that is not a positive number.
+def check_load(load: float | None, option: str = "--scale-load") -> None:
+    """Refuse an offered load that is not a positive number, or so large that it means per cent.
 
     Raises
     ------
     BadInput
-        It is not a number above 0.
+        It is not a number above 0, or above 10.
     """
     if load is not None and not (math.isfinite(load) and load > 0):
-        raise BadInput(f"--scale-load {load:g}: must be a number above 0, for example 0.8")
+        raise BadInput(f"{option} {load:g}: must be a number above 0, for example 0.8")
+    if load is not None and load > _MOST_LOAD:
+        instead = f"; for {load:g}% write {load / 100:g}" if load <= 100 * _MOST_LOAD else ""
+        raise BadInput(
+            f"{option} {load:g}: must be at most {_MOST_LOAD:g}; 1 is as much work as the machine can do{instead}"
+        )
 
 
 def scaled(jobs: RigidJobs, load: float) -> Scaled:

@@ -61,6 +61,15 @@ def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None
     gas traces list
 
     Fields that are unknown before the download are blank.
+
+    \b
+    Columns:
+      CPUs       processors of the machine, according to the log's header
+      jobs       jobs in the log
+      submitted  first and last day of submissions
+      estimates  share of the jobs that state a run-time estimate (walltime)
+      checked    yes: gas traces get verifies the log by a known SHA-256
+      here       yes: the log is in the folder
     """
     folder = directory or cache_directory()
     if json:
@@ -73,7 +82,7 @@ def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None
         )
         return
     print_table(
-        ["name", "machine", "pro-\nces-\nsors", "jobs", "submitted", "esti-\nmates", "check-\nsum", "here"],
+        ["name", "machine", "CPUs", "jobs", "submitted", "esti-\nmates", "check-\ned", "here"],
         [
             (
                 log.name,
@@ -82,15 +91,15 @@ def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None
                 _blank(log.jobs),
                 " to ".join(log.period or ()),
                 _share(log.estimates),
-                "known" if log.sha256 else "",
+                "yes" if log.sha256 else "",
                 "yes" if at_hand(log, folder) else "",
             )
             for log in LOGS
         ],
-        left=("name", "machine", "submitted", "check-\nsum", "here"),
+        left=("name", "machine", "submitted", "check-\ned", "here"),
         whole=("name",),
     )
-    note(f"folder: {folder}; gas traces get NAME downloads a log")
+    note(f"folder: {folder}; gas traces get NAME downloads a log; gas traces list --help explains the columns")
 
 
 @traces_app.command("get")

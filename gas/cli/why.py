@@ -28,7 +28,7 @@ def why_command(
     when the job would start with a shorter time limit, fewer processors, another partition or another QOS. Changes
     nothing.
     """
-    where, number = job_of(job, only(endpoint), config)
+    where, number = job_of(job, only(endpoint), config, tasks=True)
     record = where.job(number)
     if record["state"] != "queued":
         if json:

@@ -9,6 +9,7 @@ import typer
 
 from gas.cli.generators import Request, check_model, generated
 from gas.cli.logs import read_log
+from gas.cli.selection import check_load
 from gas.cli.tables import check_outputs, many, note, print_json
 from gas.errors import BadInput
 from gas.times import duration_text
@@ -123,6 +124,7 @@ def workload_command(
     }
     own = {option: value for option, value in given.items() if value is not None}
     request = Request(check_model(model, own), jobs, processors, load, seed, estimates, own)
+    check_load(load, "--load")
     if compare and plot is None:
         raise BadInput("--compare: needs --plot FILE")
     if output == "-" and as_json:

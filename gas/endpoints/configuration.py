@@ -37,7 +37,7 @@ from documents.fields import FieldError, Fields, nearest, quoted
 from gas.endpoints.access import Table, same_service
 from gas.endpoints.endpoint import Endpoint
 from gas.endpoints.trust import Document, read_document
-from gas.errors import BadInput, GasError, Missing, NotFound, Untrusted
+from gas.errors import BadInput, GasError, Missing, Untrusted
 from gas.reading import parse_toml
 
 __all__ = ["PLUG_INS", "Configuration", "Place", "find_configuration", "load_configuration", "tables_of"]
@@ -77,10 +77,10 @@ class Configuration:
 
         Raises
         ------
-        NotFound
-            There is no endpoint of this name.
         Untrusted
             It would run programs or send secrets, and its file is not trusted.
+        BadInput
+            There is no endpoint of this name.
         FieldError, BadInput
             Its table is invalid.
         Missing
@@ -89,7 +89,7 @@ class Configuration:
         if name not in self.tables:
             where = f"in {self.path}" if self.path else "because there is no configuration file"
             hint = nearest(name, self.tables) if self.tables else "; give it by its URL, or write a gas.toml"
-            raise NotFound(f'there is no endpoint "{name}" {where}{hint}')
+            raise BadInput(f'there is no endpoint "{name}" {where}{hint}')
         place, rivals = f"{self.path}, [endpoints.{name}]", () if alone else self._rivals(name)
         fields = Table(self.tables[name], place, name=name, rivals=rivals)
         kind = fields.text("type")

@@ -18,7 +18,7 @@ from gas.slurm.machine import idle_of
 from gas.slurm.state import State
 from gas.slurm.versions import Rules
 
-__all__ = ["alike_at_submission", "set_weights", "weights_stay", "weights_unknown"]
+__all__ = ["alike_at_submission", "asks_for_gres", "set_weights", "weights_stay", "weights_unknown"]
 
 MOST = 200_000
 """Largest product of nodes and waiting jobs for which all plans are recomputed for each requested size."""
@@ -40,7 +40,7 @@ def weights_unknown(cluster: Cluster) -> bool:
 def _depends(cluster: Cluster, probes: Sequence[Job] = ()) -> bool:
     if Rules.of(cluster.version).fresh_weights or not any(node.gres for node in cluster.nodes):
         return False
-    return any(map(_asks, (*(job for job in cluster.jobs if job.pending), *probes)))
+    return any(map(asks_for_gres, (*(job for job in cluster.jobs if job.pending), *probes)))
 
 
 def _too_large(cluster: Cluster) -> bool:
@@ -49,7 +49,7 @@ def _too_large(cluster: Cluster) -> bool:
 
 def alike_at_submission(job: Job) -> Hashable:
     """Return a key that is equal for jobs whose submissions leave the same weights."""
-    if not _asks(job):
+    if not asks_for_gres(job):
         return job.partitions
     return (
         job.partitions, job.cpus, job.tasks_asked, job.cpus_per_task, job.least_nodes, job.gres_per_node,
@@ -83,5 +83,6 @@ def set_weights(state: State, *, submitted: bool = False) -> None:
             left &= ~nodes
 
 
-def _asks(job: Job) -> bool:
+def asks_for_gres(job: Job) -> bool:
+    """Return whether a job requests generic resources."""
     return bool(job.gres_per_node or job.gres_per_task or job.gres_per_job or job.gres_per_socket)

@@ -13,9 +13,9 @@ from fake_slurm import FakeSlurm
 from gas import Agent, Application, PlanOptions, ReshapeOptions, read_application
 from gas.agent.options import Run
 from gas.agent.reserving import clock_of, reserve
-from gas.endpoints import JobDescription, S3Endpoint, load_configuration
+from gas.endpoints import FileEndpoint, JobDescription, S3Endpoint, load_configuration
 from gas.endpoints.slurm.directives import Script
-from gas.errors import BadInput, Conflict, Infeasible, Unreachable
+from gas.errors import BadInput, Conflict, GasError, Infeasible, Unreachable, WithoutGpus
 from speedup_models import Table
 
 APP = 'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 240, 4 = 125, 8 = 68, 16 = 40 }\n'
@@ -160,6 +160,24 @@ def test_a_scheduler_that_does_not_answer_is_a_remark_as_long_as_one_does(agent,
     assert found.best.scheduler == "here"
     assert remarks[0].startswith("away: ")
     assert remarks[1:] == ["broken: has no url"]
+
+
+def test_partitions_without_gpus_are_told_only_where_they_are_named_or_no_others_are_there(agent, full, remarks):
+    class Bare(FileEndpoint):
+        def availability(self):
+            raise WithoutGpus(f"{self.name} has no node with GPUs")
+
+    class Named(Bare):
+        named = True
+
+    here = S3Endpoint("here", full.url)
+    assert agent(Bare("cpu", "cpu"), here).plan().best.scheduler == "here"
+    assert remarks == []
+    agent(Named("cpu", "cpu"), here).plan()
+    assert remarks == ["cpu has no node with GPUs"]
+    with pytest.raises(GasError):
+        agent(Bare("one", "one"), Bare("two", "two")).plan()
+    assert remarks[1:] == ["one has no node with GPUs", "two has no node with GPUs"]
 
 
 @pytest.mark.process

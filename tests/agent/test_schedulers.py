@@ -5,7 +5,8 @@ import pytest
 from gas.agent.schedulers import chosen_endpoints, job_endpoint, job_endpoints, job_of
 from gas.endpoints import FileEndpoint
 from gas.endpoints.slurm import discovery
-from gas.errors import BadInput, NotFound, Unreachable
+from gas.endpoints.slurm.endpoint import SlurmEndpoint
+from gas.errors import BadInput, Unreachable
 
 AWAY = "http://127.0.0.1:9"
 
@@ -46,7 +47,7 @@ def test_one_that_cannot_be_set_up_is_its_name_and_the_error(configured):
     first, (name, error) = chosen_endpoints()
     assert (first.name, name) == ("kth", "broken")
     assert "url" in str(error)
-    with pytest.raises(NotFound):
+    with pytest.raises(BadInput, match='there is no endpoint "sdsc"'):
         chosen_endpoints(["sdsc"])
 
 
@@ -128,7 +129,7 @@ def test_a_scheduler_is_named_with_account_and_qos_as_plans_name_it(configured):
     (broken,) = chosen_endpoints(["kth+qos=high"])
     assert "kth has no accounts and QOS" in str(broken[1])
     assert job_of("ada+qos=high:12", None, None)[0].name == "ada+qos=high"
-    with pytest.raises(NotFound):
+    with pytest.raises(BadInput, match="there is no endpoint"):
         chosen_endpoints(["sea+qos=high"])
 
 
@@ -141,6 +142,20 @@ def test_a_job_by_number_and_scheduler(configured):
             job_of(text, None, None)
     with pytest.raises(BadInput, match="names the scheduler kth, but -e names ctc"):
         job_of("kth:3", "ctc", None)
+
+
+def test_a_task_of_a_job_array_is_named_as_in_slurm_where_the_command_changes_nothing(configured, monkeypatch):
+    configured('[endpoints.ada]\ntype = "slurm"\n' + s3("kth"))
+    monkeypatch.setattr(SlurmEndpoint, "task", lambda self, array, task: 100 * array + task)
+    endpoint, number = job_of("ada:7_5", None, None, tasks=True)
+    assert (endpoint.name, number) == ("ada", 705)
+    with pytest.raises(BadInput, match=r"only gas status, gas why and gas logs take; name the whole array \(7\)"):
+        job_of("ada:7_5", None, None)
+    with pytest.raises(BadInput, match="kth is not a Slurm"):
+        job_of("kth:7_5", None, None, tasks=True)
+    for wrong in ("ada:7_", "ada:_5", "ada:7_x", "ada:0_1", "ada:7_5_1"):
+        with pytest.raises(BadInput, match="is not a job"):
+            job_of(wrong, None, None, tasks=True)
 
 
 def test_only_a_scheduler_that_is_meant_alone_gets_the_token(configured, monkeypatch):

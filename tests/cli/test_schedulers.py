@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from gas.endpoints import FileEndpoint
+
 
 def test_availability_as_a_table_a_picture_and_a_list_that_can_be_planned_with(gas, s3, lu, tmp_path):
     s3.simulated(6, 3600)
@@ -83,6 +85,18 @@ def test_endpoints_tells_remarks_speeds_and_limits_as_they_are_after_asking(gas,
     shown = gas("endpoints", "--config", config).out
     assert "1 processor, speed 1.25" in shown
     assert shown.splitlines()[-1] == "kth: planned 34 s ago"
+
+
+@pytest.mark.parametrize(("unit", "said"), [("gpus", "128 GPUs"), ("nodes", "128 nodes"), ("cpus", "128")])
+def test_the_unit_that_a_scheduler_counts_is_shown(gas, monkeypatch, unit, said):
+    monkeypatch.setattr(FileEndpoint, "unit", unit, raising=False)
+    path = str(Path(__file__).parent.parent / "examples" / "cluster.json")
+    assert gas("endpoints", "-a", path, "--json").json["endpoints"][0]["unit"] == unit
+    titles, row = gas("endpoints", "-a", path).out.splitlines()[:2]
+    assert f"  {said}  " in row
+    assert row.index(said) + len(said) == titles.index("processors") + len("processors")
+    heading = gas("availability", "-a", path).out.splitlines()[0]
+    assert f": {said if ' ' in said else '128 processors'}, " in heading
 
 
 @pytest.mark.process

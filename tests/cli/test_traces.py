@@ -60,13 +60,19 @@ def test_get_takes_the_archive_from_the_command_line(gas, tmp_path):
 def test_list_shows_what_can_be_had_and_what_is_here(server, gas, tmp_path):
     rows = {row.split()[0]: row for row in gas("traces", "list").out.splitlines()}
     lanl = " ".join(rows["LANL-CM5-1994-4.1-cln"].split())
-    assert lanl.endswith("CM-5, LANL 1024 122060 1994-10-04 to 1996-09-24 90.7% known")
-    assert not rows[NASA.name].endswith("yes")
+    assert lanl.endswith("CM-5, LANL 1024 122060 1994-10-04 to 1996-09-24 90.7% yes")
+    assert not rows[NASA.name].rstrip().endswith("yes")
     gas("traces", "get", NASA.name)
     after = gas("traces", "list")
     assert f"folder: {tmp_path / 'cache' / 'traces'}" in after.err
     (row,) = [row for row in after.out.splitlines() if row.startswith(NASA.name)]
     assert row.rstrip().endswith("yes")
+
+
+def test_each_column_of_the_list_is_explained(server, gas):
+    titles = gas("traces", "list").out.splitlines()[0].split()
+    explained = gas("traces", "list", "--help").out.partition("Columns:")[2]
+    assert titles[2:] == [line.split()[0] for line in explained.splitlines()[1:] if line.startswith("    ")][:6]
 
 
 @pytest.mark.parametrize("width", [40, 80, 100])

@@ -6,7 +6,7 @@ import pytest
 
 from gas import Application, AvailabilityList, BadInput, Infeasible, Unreachable
 from gas.endpoints import JobDescription, Request
-from gas.errors import NotFound, TooMany
+from gas.errors import TooMany
 from gas.workflows import scheduling
 from gas.workflows.scheduling import job_endpoint, job_of, patiently, plan_now, submit_once
 
@@ -52,7 +52,7 @@ def test_the_one_named_the_one_of_the_environment_or_the_only_one(configured, mo
     monkeypatch.setenv("GAS_ENDPOINT", "ctc")
     assert job_endpoint().name == "ctc"
     assert job_endpoint("http://127.0.0.1:9/").address == AWAY
-    with pytest.raises(NotFound, match="there is no endpoint"):
+    with pytest.raises(BadInput, match="there is no endpoint"):
         job_endpoint("sdsc")
 
 

@@ -12,7 +12,7 @@ from gas.endpoints.slurm.setting_answers import seconds
 from gas.endpoints.slurm.topology import chosen_by_switches
 from gas.errors import BadInput
 from gas.slurm.cluster import Cluster, Partition, Reservation
-from gas.slurm.node_weights import weights_unknown
+from gas.slurm.node_weights import asks_for_gres, weights_unknown
 from gas.slurm.preemption import within_qos
 from gas.slurm.versions import Rules, release_of
 from gas.times import duration_text
@@ -34,8 +34,14 @@ UNORDERED = frozenset({*NOTHING, "none", "default", "flat"})
 """Topologies in which nodes are ordered by name only (22.05 to 26.05)."""
 
 
-def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
-    """Yield what may make jobs of a partition start at other times than planned, if it applies."""
+def caveats(cluster: Cluster, partition: Partition, *, gpus: bool = True) -> Iterator[str]:
+    """Yield what may make jobs of a partition start at other times than planned, if it applies.
+
+    Parameters
+    ----------
+    gpus
+        Whether the jobs to be planned request GPUs. Remarks on GPUs appear for them, and if a waiting job requests any.
+    """
     there = set(partition.nodes)
     near = [one for one in cluster.partitions if there.intersection(one.nodes)]
     here = {one.name for one in near}
@@ -107,8 +113,9 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
             "some jobs share nodes only with jobs of the same label or topology (--exclusive=mcs, ExclusiveTopo), "
             "which Gas ignores: jobs may start at other times than shown"
         )
+    gpus = gpus or any(job.pending and here.intersection(job.partitions) and asks_for_gres(job) for job in cluster.jobs)
     flags = frozenset() if cluster.settings is None else cluster.settings.selection_parameters
-    if "ENFORCE_BINDING_GRES" in flags and any(node.gres for node in cluster.nodes if node.name in there):
+    if gpus and "ENFORCE_BINDING_GRES" in flags and any(node.gres for node in cluster.nodes if node.name in there):
         yield (
             "jobs get GPUs only with cores near them (ENFORCE_BINDING_GRES), which Gas ignores: jobs with GPUs may "
             "start later than shown"
@@ -138,8 +145,14 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
         words = ", ".join(dict.fromkeys(quoted(word) for job in waiting[:3] for word in job.unclear))
         what = "1 waiting job has options" if len(waiting) == 1 else f"{len(waiting):,} waiting jobs have options"
         yield f"{what} that Gas does not support and ignores: {words}"
-    if not Rules.of(cluster.version).fresh_weights and any(
-        one.sockets > 1 and any(kind.name == "gpu" for kind in one.gres) for one in cluster.nodes if one.name in there
+    if (
+        gpus
+        and not Rules.of(cluster.version).fresh_weights
+        and any(
+            one.sockets > 1 and any(kind.name == "gpu" for kind in one.gres)
+            for one in cluster.nodes
+            if one.name in there
+        )
     ):
         yield (
             f"Slurm {cluster.version} prefers nodes whose free cores are near free GPUs (Cores= in gres.conf), which "

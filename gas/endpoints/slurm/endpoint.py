@@ -191,6 +191,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
         self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), asked, cluster)
         self.remarks = (*cluster.cautions, *found.remarks, *self._aside, *asked.remarks)
+        if self.named and self._makes_gpus_of_processors:
+            self.remarks += (
+                'a size of an application that counts processors is a number of GPUs here; for CPUs, set unit = "cpus" '
+                "in gas.toml",
+            )
         self.unasked = self._unasked(cluster, asked)
         return found.availability
 
@@ -199,9 +204,17 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         if self._displaces:
             return self._displaces
         there = partitions_of(cluster, self.partition)
-        if self.named or asked.has_gpus or not all(only_gpus(cluster, one) for one in there):
+        requested = replace(asked, unit="cpus") if self._makes_gpus_of_processors else asked
+        if self.named or requested.has_gpus or not all(only_gpus(cluster, one) for one in there):
             return ""
+        if self._makes_gpus_of_processors:
+            return "sizes are numbers of GPUs there, but the job requests none"
         return "all of its nodes have GPUs, but the job requests none"
+
+    @property
+    def _makes_gpus_of_processors(self) -> bool:
+        """Whether only its configuration says that sizes count GPUs, not the job itself."""
+        return self.unit == "gpus" and self._resources is None and self.script is None
 
     def queue(
         self, availability: Availability, requests: Sequence[tuple[int, int, Layout | None]], first: int
@@ -434,6 +447,16 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
                 "knows it (sacct)"
             )
         return found[0]
+
+    def task(self, array: int, task: int) -> int:
+        """Return the number of the job of one task, which is that of the array while it waits, or raise `NotFound`."""
+        for job in self.transport.jobs(ids=[array]):
+            if job.array == array and job.tasks is not None and any(task in each for each in job.tasks.ranges):
+                return job.id
+        raise NotFound(
+            f"{self.name}: job {array} has no task {task}; some minutes after a task has ended, only Slurm's "
+            "accounting knows it (sacct)"
+        )
 
     def jobs(self, ended: int) -> list[dict[str, Any]]:
         """Return the last `ended` jobs that have ended and that Slurm remembers, then waiting and running ones."""

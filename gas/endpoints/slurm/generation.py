@@ -10,6 +10,7 @@ from gas.endpoints.slurm.choices import usable, why_not
 from gas.errors import Infeasible
 from gas.printable import many
 from gas.slurm.cluster import Cluster, Partition
+from gas.slurm.unasked import only_gpus
 from gas.times import duration_text, iso_time
 
 __all__ = ["configuration_of", "tables_of"]
@@ -42,7 +43,7 @@ def tables_of(
     cluster: Cluster, keys: dict[str, str], user: str = "", groups: frozenset[str] | None = None
 ) -> dict[str, dict[str, str]]:
     """Return the same as tables, by name of the endpoint."""
-    return {_name(cluster, one): _table(one, keys) for one in _open(cluster, user, groups)}
+    return {_name(cluster, one): _table(cluster, one, keys) for one in _open(cluster, user, groups)}
 
 
 def _open(cluster: Cluster, user: str, groups: frozenset[str] | None) -> list[Partition]:
@@ -69,8 +70,8 @@ def _name(cluster: Cluster, partition: Partition) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", f"{cluster.name}-{partition.name}").strip("-") or "slurm"
 
 
-def _table(partition: Partition, keys: dict[str, str]) -> dict[str, str]:
-    unit = "nodes" if partition.whole_nodes else "cpus"
+def _table(cluster: Cluster, partition: Partition, keys: dict[str, str]) -> dict[str, str]:
+    unit = "nodes" if partition.whole_nodes else "gpus" if only_gpus(cluster, partition) else "cpus"
     return {"type": "slurm", **keys, "partition": partition.name, "unit": unit}
 
 
@@ -91,7 +92,7 @@ def _text_of(cluster: Cluster, partition: Partition, keys: dict[str, str]) -> st
         said.insert(0, "the default")
     if partition.whole_nodes:
         said.append("jobs share no nodes")
-    table = [f"{key} = {_text(value)}" for key, value in _table(partition, keys).items()]
+    table = [f"{key} = {_text(value)}" for key, value in _table(cluster, partition, keys).items()]
     lines = [
         f"[endpoints.{_name(cluster, partition)}]  # {', '.join(said)}",
         *table[:-1],

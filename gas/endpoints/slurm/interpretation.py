@@ -25,7 +25,7 @@ from gas.endpoints.slurm.availability import SlurmAvailability
 from gas.endpoints.slurm.caveats import caveats
 from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.sizing import gpu_types, gpus_in, gres_of, units_on
-from gas.errors import Infeasible, NotFound
+from gas.errors import Infeasible, NotFound, WithoutGpus
 from gas.profile.flat import ENDLESS
 from gas.slurm.cluster import Cluster, Gres, Job, Partition, Reservation
 from gas.slurm.features import with_counts
@@ -38,6 +38,8 @@ from gas.slurm.why import Why
 from gas.times import duration_text
 
 __all__ = ["Interpretation", "interpret", "partition_of", "partitions_of"]
+
+NO_GPUS = "no node with GPUs"
 
 TRUSTED = 0.9
 """Share of Slurm's plans that Gas must reproduce for there to be no remark."""
@@ -181,7 +183,8 @@ def interpret(
     units = {place: units_on(cluster.nodes[place], options) for place in usable if state.names[place] in there}
     at = {place: index for index, place in enumerate(place for place, count in units.items() if count > 0)}
     if not at and units:
-        raise Infeasible(f"{where} has {_instead(cluster, units, options)}")
+        instead = _instead(cluster, units, options)
+        raise (WithoutGpus if instead == NO_GPUS else Infeasible)(f"{where} has {instead}")
     if not at:
         raise Infeasible(f"{where} has no usable node: {_why_unusable(cluster, there)}")
     capacity = np.array([units[place] for place in at], np.int64)
@@ -227,7 +230,7 @@ def interpret(
     remarks = (
         *_remarks(age, seen, alike, outdated, sum(unseen.values()), unit),
         *availability.unknown(),
-        *caveats(cluster, chosen),
+        *caveats(cluster, chosen, gpus=options.has_gpus),
         *(f"{one} is not understood and is ignored" for one in state.unclear),
         *_own_counts(options),
     )
@@ -251,7 +254,7 @@ def _instead(cluster: Cluster, places: Iterable[int], options: Options) -> str:
     for place in places:
         kinds.update({one.type: one.count for one in cluster.nodes[place].gres if one.name == "gpu"})
     if not kinds:
-        return "no node with GPUs"
+        return NO_GPUS
     wanted = " or ".join(sorted(gpu_types(options)))
     there = ", ".join(f"{kind or 'without a type'} ({count})" for kind, count in sorted(kinds.items()))
     return f"no GPUs of type {wanted}; there are {there}"
@@ -295,7 +298,10 @@ def _remarks(
     age: int | None, seen: Forecast, alike: tuple[int, int], outdated: bool, unseen: int, unit: Unit
 ) -> Iterator[str]:
     if age is None:
-        yield "Slurm does not show when it last planned"
+        yield (
+            "the age of Slurm's plans is not known, because sdiag shows no backfill cycle: plan again in some minutes, "
+            "or ask Slurm itself (--probe)"
+        )
     else:
         yield f"Slurm last planned its queue {duration_text(age)} ago"
     own = [one for one in seen.plans if not one.published]

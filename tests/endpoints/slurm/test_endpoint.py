@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from documents.fields import FieldError, Fields
+from gas.agent.schedulers import ArrayEndpoint
 from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm import endpoint as module
@@ -16,8 +17,9 @@ from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.submission import options_from
 from gas.errors import BadInput, Conflict, Forbidden, Infeasible, NotFound, Unreachable
 from gas.planner import Limits
+from gas.resources import Resources
 from gas.slurm.accounting import Accounting, Qos
-from gas.slurm.cluster import Gres, Node, Partition
+from gas.slurm.cluster import Gres, Node, Partition, Tasks
 
 JOB = JobDescription("ocean", ("./ocean",))
 AWAY = "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
@@ -317,6 +319,18 @@ def test_accounts_and_qos_are_endpoints_of_their_own_once_they_are_known(slurm, 
     assert "4 of 20 accounts and QOS are ignored: name one of them" in others[0].remarks
 
 
+def test_a_task_of_an_array_has_the_number_of_its_job_or_of_the_array_while_it_waits(endpoint, cluster, monkeypatch):
+    some = cluster.jobs[0]
+    waiting = replace(some, id=7, array=7, tasks=Tasks((range(3, 6), range(8, 9)), 2))
+    started = replace(some, id=9, array=7, tasks=Tasks((range(1, 2),)))
+    monkeypatch.setattr(endpoint.transport, "jobs", lambda ids: [replace(some, id=6), waiting, started])
+    assert isinstance(endpoint, ArrayEndpoint)
+    assert [endpoint.task(7, task) for task in (1, 3, 5, 8)] == [9, 7, 7, 7]
+    for array, task in ((7, 6), (7, 2), (6, 1)):
+        with pytest.raises(NotFound, match=f"job {array} has no task {task}"):
+            endpoint.task(array, task)
+
+
 def test_gpus_that_jobs_do_not_ask_for_are_not_chosen_unasked(slurm, cluster):
     def unasked(*options, named=False, **more):
         transport = CommandTransport("fake", folder=str(slurm.folder))
@@ -329,7 +343,24 @@ def test_gpus_that_jobs_do_not_ask_for_are_not_chosen_unasked(slurm, cluster):
     assert unasked() == unasked("--gres=nvme") == "all of its nodes have GPUs, but the job requests none"
     for words in ("--gpus=1", "--gres=gpu:1", "--gpus-per-node=1", "--tres-per-task=gres/gpu:1", "--cpus-per-gpu=2"):
         assert unasked(words) == ""
-    assert unasked(unit="gpus") == unasked(named=True) == ""
+    assert unasked(named=True) == unasked("--gpus-per-node=1", unit="gpus") == ""
+    assert unasked(unit="gpus") == "sizes are numbers of GPUs there, but the job requests none"
+    assert unasked(unit="gpus", named=True) == ""
+
+
+def test_where_a_configuration_counts_gpus_jobs_that_count_processors_are_told_so(slurm, cluster):
+    def told(asking, named=True):
+        endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)), unit="gpus").asking(
+            **asking
+        )
+        endpoint.named = named
+        nodes = tuple(replace(node, gres=(Gres("gpu", "", 2),)) for node in cluster.nodes)
+        endpoint.read(replace(cluster, nodes=nodes, jobs=()))
+        return any("is a number of GPUs here" in remark for remark in endpoint.remarks)
+
+    assert told({})
+    assert not told({"resources": Resources("gpus")})
+    assert not told({}, named=False)
 
 
 def test_a_qos_that_takes_the_places_of_others_is_not_chosen_unasked(slurm, cluster, monkeypatch):

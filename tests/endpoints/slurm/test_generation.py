@@ -35,6 +35,13 @@ def test_the_gpus_of_a_partition_are_named_by_type(cluster):
     assert "15 of 16 nodes usable, 120 CPUs, 1 GPU, 4 a100 GPUs, at most" in text
 
 
+def test_where_all_nodes_have_gpus_sizes_count_gpus(cluster):
+    """Except in the default partition, which also gets jobs that request none."""
+    nodes = tuple(replace(node, gres=(Gres("gpu", "a100", 4),)) for node in cluster.nodes)
+    tables = tomllib.loads(configuration_of(replace(cluster, nodes=nodes), {}))["endpoints"]
+    assert {name: table["unit"] for name, table in tables.items()} == {"gastest-main": "cpus", "gastest-debug": "gpus"}
+
+
 def test_where_jobs_share_no_nodes_the_unit_is_nodes_and_closed_partitions_are_left_out(cluster):
     main, debug = cluster.partitions
     whole = replace(cluster, partitions=(replace(main, state="DRAIN"), replace(debug, whole_nodes=True)))

@@ -10,7 +10,7 @@ from gas.endpoints.slurm import json_answers
 from gas.endpoints.slurm.interpretation import interpret, partition_of
 from gas.endpoints.slurm.notation import LATEST
 from gas.endpoints.slurm.options import Options
-from gas.errors import Infeasible, NotFound
+from gas.errors import Infeasible, NotFound, WithoutGpus
 from gas.profile.flat import NEVER
 from gas.slurm.accounting import Accounting, Association, Qos
 from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition, Reservation, Scheduling, Switch, Tasks
@@ -135,6 +135,9 @@ def machine(*jobs, nodes=2, cpus=4, **fields):
 def with_gres(*names, sockets=1):
     has = tuple(Gres(name) for name in names)
     return tuple(Node(f"n{n}", 4, partitions=("p",), gres=has, sockets=sockets) for n in range(2))
+
+
+WAITS_FOR_GPU = (job(2, gres_per_node=(Gres("gpu", "", 1),)),)
 
 
 def running(id, *nodes, end, cpus_on=None, **fields):
@@ -397,7 +400,7 @@ def test_types_of_gpu_that_there_are_are_named_where_there_are_none_of_a_type():
     asked = Options(unit="gpus", gpus_per_node=(Gres("gpu", "v100", 1),))
     with pytest.raises(Infeasible, match=r"no GPUs of type v100; there are without a type \(1\), a100 \(8\)"):
         interpret(replace(of, partitions=(Partition("p", ("n0", "n1")),)), options=asked)
-    with pytest.raises(Infeasible, match="no node with GPUs"):
+    with pytest.raises(WithoutGpus, match="no node with GPUs"):
         interpret(machine(), options=asked)
 
 
@@ -453,7 +456,10 @@ def test_remarks_say_what_one_must_know():
         "1 job is left out: held",
     )
     assert found.placed == 2
-    assert interpret(machine(**known)).remarks == ("Slurm does not show when it last planned",)
+    assert interpret(machine(**known)).remarks == (
+        "the age of Slurm's plans is not known, because sdiag shows no backfill cycle: plan again in some minutes, or "
+        "ask Slurm itself (--probe)",
+    )
 
 
 def test_and_what_is_not_known_of_ones_own_place_and_limits():
@@ -500,12 +506,17 @@ def test_a_qos_that_reserves_nothing_is_told():
         ),
         ({"jobs": (running(1, "n0", end=NOW + 60, unclear=("licences a|b",)),)}, None),
         (
-            {"nodes": with_gres("gpu"), "settings": Settings(selection_parameters=frozenset({"ENFORCE_BINDING_GRES"}))},
+            {
+                "nodes": with_gres("gpu"),
+                "settings": Settings(selection_parameters=frozenset({"ENFORCE_BINDING_GRES"})),
+                "jobs": WAITS_FOR_GPU,
+            },
             "jobs get GPUs only with cores near them",
         ),
         ({"nodes": with_gres("gpu", "shard")}, "^shard and whole GPUs are counted separately"),
         ({"nodes": with_gres("gpu")}, None),
-        ({"nodes": with_gres("gpu", sockets=2)}, "nodes whose free cores are near free GPUs"),
+        ({"nodes": with_gres("gpu", sockets=2), "jobs": WAITS_FOR_GPU}, "nodes whose free cores are near free GPUs"),
+        ({"nodes": with_gres("gpu", sockets=2)}, None),
         ({"nodes": with_gres("fpga", sockets=2)}, None),
         ({"settings": Settings(selection="linear"), "nodes": with_gres("fpga")}, "select/linear"),
         ({"partitions": (Partition("p", ("n0", "n1"), most_cpus_of_socket=4),)}, "at most 4 CPUs of a socket"),
@@ -527,6 +538,14 @@ def test_what_is_not_planned_with_is_remarked_upon_once_and_where_it_applies(fie
         assert remarks == usual
     else:
         assert len([one for one in remarks if re.search(told, one)]) == 1
+
+
+def test_remarks_on_gpus_are_for_jobs_that_request_them():
+    near = Settings(selection_parameters=frozenset({"ENFORCE_BINDING_GRES"}))
+    site = replace(machine(settings=near), nodes=with_gres("gpu", sockets=2))
+    found = {unit: " ".join(interpret(site, options=Options(unit=unit)).remarks) for unit in ("cpus", "gpus")}
+    for words in ("near free GPUs", "ENFORCE_BINDING_GRES"):
+        assert [words in said for said in found.values()] == [False, True]
 
 
 def test_a_job_that_begins_in_thousands_of_years_is_in_nobodys_way():

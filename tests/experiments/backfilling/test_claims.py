@@ -57,7 +57,7 @@ def test_overall_means_are_judged_month_by_month_and_shown_whole():
     study = made_study(0, 1)  # EASY as in each month of Table 1; whole logs by other jobs
     easy = the(claims(study), "mean response of KTH under EASY ")
     assert easy.holds is True
-    assert easy.here.endswith("off, month by month: 0.0 ± 0.0%")
+    assert easy.here.endswith("off in the months of Table 1: 0.0 ± 0.0%")
     assert "s, off " in easy.here
 
 
@@ -87,7 +87,7 @@ def test_models_are_judged_over_the_batches_that_both_completed_and_own_ends_are
     point = (0.8, scheme(100, together={"response": 100}), scheme(90, together={"response": 120}))
     claim = the(models("J", point), "lower mean response")
     assert claim.holds is True
-    assert claim.here == "load 0.8: 20.0 ± 0.0%; at the runs' own ends -10.0%"
+    assert claim.here == "load 0.8: 20.0 ± 0.0%; each run to its own end: -10.0%"
 
 
 def test_a_mean_difference_of_few_batches_is_not_resolved():

@@ -69,7 +69,7 @@ def test_the_report_says_how_to_make_it_again(made_logs, done):
 
 def test_every_overall_mean_of_the_paper_appears_beside_ours(done):
     lines = [line for line in section(done, "Table 4: overall means").splitlines() if line.startswith("| ")]
-    for row in overall():
+    for row in (row for row in overall() if row.trace != "SDSC"):  # whose log is not there
         shown = [f"{mean:,.0f}" if row.measure == "response" else f"{mean:,.1f}" for mean in (row.mean, row.doubled)]
         (line,) = [
             line
@@ -78,7 +78,8 @@ def test_every_overall_mean_of_the_paper_appears_beside_ours(done):
             and f" {SCHEMES[row.policy]} " in line
             and all(f" {mean} |" in line for mean in shown)
         ]
-        assert ("within" in line, line.count(" - |")) == (False, 6 if row.trace == "SDSC" else 0)
+        assert ("within" in line, line.count(" - |")) == (False, 0)
+    assert not any(line.startswith("| SDSC") for line in lines)
 
 
 def test_each_trace_tells_in_what_it_differs_from_the_papers(done):
@@ -87,7 +88,7 @@ def test_each_trace_tells_in_what_it_differs_from_the_papers(done):
     assert "Estimates: run times, as in the paper. 500 jobs also have a user's estimate" in section(
         done, "Table 1: CM5"
     )
-    assert "no available log " in section(done, "Table 1: Par")
+    assert "of the paper are not in the logs" in section(done, "Table 1: Par")
 
 
 def test_model_f_is_run_with_each_change_beside_itself(done):
@@ -111,7 +112,7 @@ def test_what_was_tested_is_printed_with_its_verdict(reported):
     assert last.startswith("Of 29 statements, ")
     assert len(lines) == 12 + 1 + 2 + 3 + 3 + 4 + 4  # Table 4 and its doubling, Table 1, Fig. 4 to 7
     assert all(line.split()[0] in ("yes:", "no:", "not") for line in lines)
-    assert all("at the runs' own ends" in line for line in lines[15:20])  # those on models F and J
+    assert all("each run to its own end" in line for line in lines[15:20])  # those on models F and J
     signs, sizes = [line for line in lines if "42 cells" in line]
     assert all(line.split()[0] != "yes:" for line in (signs, sizes))  # a made-up log does not have all months
     assert all(line.split()[:2] == ["not", "tested:"] for line in lines if "SDSC" in line)

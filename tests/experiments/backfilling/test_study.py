@@ -105,7 +105,9 @@ def test_without_logs_the_models_are_run_and_the_rest_is_said(gas, done, tmp_pat
     assert "logs not found: CTC-SP2-1996-*.swf.gz, KTH-SP2-1996-*.swf.gz, " in said
     assert said.count("download logs with gas traces get, name their folder with --traces or GAS_TRACES, or") == 1
     page = (tmp_path / "backfilling.md").read_text()
-    assert "log not found" in page
+    assert "log not found" not in page
+    assert "18 statements about logs that were not found are left out." in page
+    assert not any(f"## Table {one}" in page for one in (1, 4))
     assert "No log of the paper was found, so its Table 1 and Table 4 are not tested. Of " in page
 
 
