@@ -224,6 +224,7 @@ class Queue:
         begun = clock()
         snapshot, generator = self.snapshot(users, names), np.random.default_rng(seed)
         run_times = past.usage.draw(snapshot, samples, generator)
+        run_times = past.usage.ended_late(run_times, self._limits(), snapshot.elapsed, generator)
         run = _Runs(self, run_times, coming, generator, clock)
         lasts = np.array(execution_times, np.int64)
         all_of_them, few = range(len(lasts)), len(lasts) <= BY_THEMSELVES
@@ -258,6 +259,14 @@ class Queue:
             elif job.pending:
                 rows += [job] * (1 if job.tasks is None else min(len(job.tasks), TASKS))
         return rows
+
+    def _limits(self) -> NDArray[np.int64]:
+        """Return the time limit of each job with a column in the snapshot, counted from its start."""
+        now = self.cluster.now
+        found = [
+            self._limit(job) if job.pending else end_of(job, now) - min(job.start or now, now) for job in self._rows()
+        ]
+        return np.clip(np.array(found, np.int64), 1, LONGEST)
 
     def _limit(self, job: Job) -> int:
         limits = [limit_of(job, one) for one in self.cluster.partitions if one.name in job.partitions]

@@ -84,6 +84,9 @@ _BURST, _BURST_SECONDS = 2.0, 120.0
 _EVENLY = 25
 """Number of uniform shares that are expected without any past."""
 
+_KILLED = 100
+"""Number of last jobs that reached their limits from which it is learned how late they end."""
+
 _AT_A_TIME = 500
 """Number of jobs whose expected run times are computed at a time: some tens of megabytes."""
 
@@ -243,6 +246,35 @@ class Usage:
         if snapshot.fixed is not None:  # a reservation has its processors to its end
             drawn[:, snapshot.fixed] = walltime[snapshot.fixed]
         return drawn
+
+    def ended_late(
+        self,
+        drawn: NDArray[np.int64],
+        limit: NDArray[np.int64],
+        elapsed: NDArray[np.int64],
+        generator: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Return drawn run times with the seconds that pass between a time limit and the end of a killed job.
+
+        They are those of the last jobs that reached their limits, whatever these were: a scheduler looks for such jobs
+        now and then, and lets them exit (Slurm: every 30 s, and KillWait).
+
+        Parameters
+        ----------
+        drawn
+            A row for each sample, a column for each job.
+        limit, elapsed
+            Of each job; one that still runs has been looked for in vain for a part of these seconds.
+        """  # fmt: skip
+        reached = np.flatnonzero(self.ended.run_time[: self._known] >= self.ended.walltime[: self._known])[-_KILLED:]
+        late = np.sort(self.ended.run_time[reached] - self.ended.walltime[reached])
+        found = drawn.copy()
+        for column in np.flatnonzero((drawn >= limit).any(axis=0)) if late.size else ():
+            possible = late[np.searchsorted(late, elapsed[column] - limit[column], side="right") :]
+            rows = np.flatnonzero(drawn[:, column] >= limit[column])
+            if possible.size:
+                found[rows, column] = limit[column] + generator.choice(possible, len(rows))
+        return found
 
     def luck(self) -> Amounts:
         """Return how much luck jobs of a user share, by the last jobs that have ended."""

@@ -143,8 +143,12 @@ class Ageing:
                 self.began((job.id, None), job, max(job.start or self.last, self.last))
 
     def _association(self, job: Job, partition: str) -> tuple[str, str, str] | None:
+        """Return the key of a job's association; a job that is not submitted yet may leave the account to Slurm."""
         accounting = self.cluster.accounting
-        found = None if accounting is None else accounting.association(job.account, partition, job.user)
+        if accounting is None:
+            return None
+        account = job.account or (accounting.default_account if job.user == accounting.user else "")
+        found = accounting.association(account, partition, job.user)
         return None if found is None else (found.account, found.user, found.partition)
 
     def _share(self, at: int) -> float:

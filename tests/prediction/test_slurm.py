@@ -61,6 +61,14 @@ def test_who_has_run_longer_than_any_before_ends_later_than_now_and_at_its_limit
     assert found.max() <= 600 + 60
 
 
+def test_who_reaches_the_limit_ends_as_late_after_it_as_those_before_it_did():
+    """Slurm looks only now and then for jobs over their limits; this one should have ended ten seconds ago."""
+    until_killed = past(1.01)
+    for since in (3000, HOUR + 10):
+        found = starts(cluster(hour_long(1, "n0", "n1", cpus=8, since=since)), candidate(), samples=50, of=until_killed)
+        assert np.median(found) == HOUR + 36 - since
+
+
 def test_it_waits_for_those_before_it_and_not_for_those_behind():
     first, last = job(2, 8, 60, priority=9), job(3, 8, 60, priority=1)
     made = cluster(hour_long(1, "n0", "n1", cpus=8), first, last)

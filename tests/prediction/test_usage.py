@@ -124,6 +124,31 @@ def test_a_job_that_fails_at_once_does_so_whatever_its_walltime_and_a_kill_comes
     assert (killed == 100 * HOUR).mean() > 0.6
 
 
+def late(usage, *rows):
+    """Return the run times of jobs (elapsed seconds) that request an hour and use all of it."""
+    elapsed = np.array(rows)
+    full = np.maximum(np.full((2000, len(rows)), HOUR), elapsed + 1)
+    return usage.ended_late(full, np.full(len(rows), HOUR), elapsed, np.random.default_rng(0))
+
+
+def test_a_job_that_is_killed_ends_as_late_after_its_limit_as_those_before_it():
+    usage = taught((1, DAY, DAY + 10, 5), (2, HOUR, HOUR + 30, 5), (1, HOUR, 5, 20))
+    waits, runs, over, longest = late(usage, 0, 60, HOUR + 15, HOUR + 40).T
+    assert {*waits.tolist()} == {*runs.tolist()} == {HOUR + 10, HOUR + 30}
+    assert waits.mean() == pytest.approx(HOUR + 20, abs=1), "whatever their users and limits"
+    assert {*over.tolist()} == {HOUR + 30}, "it was not ended after 10 s"
+    assert {*longest.tolist()} == {HOUR + 41}, "none ended that late"
+
+
+def test_only_jobs_that_reach_their_limits_end_after_them():
+    usage, elapsed = taught((1, HOUR, HOUR + 30, 5)), np.zeros(1, np.int64)
+    some = np.array([[HOUR - 1], [HOUR]])
+    found = usage.ended_late(some, np.array([HOUR]), elapsed, np.random.default_rng(0))
+    assert found.tolist() == [[HOUR - 1], [HOUR + 30]]
+    never = taught((1, HOUR, HOUR - 1, 5)).ended_late(some, np.array([HOUR]), elapsed, np.random.default_rng(0))
+    assert never.tolist() == some.tolist()
+
+
 def test_a_job_that_has_run_long_is_like_those_that_ran_as_long():
     usage = taught((1, HOUR, HOUR // 10, 30), (1, HOUR, HOUR, 5))
     found = drawn(usage, (1, HOUR, HOUR // 2))

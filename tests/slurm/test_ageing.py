@@ -71,6 +71,15 @@ def test_use_of_running_jobs_counts():
     assert after(found, PERIOD) == [2000, 1000]
 
 
+def test_a_candidate_without_an_account_has_the_fair_share_of_the_users_default_account():
+    """It is not submitted yet, so Slurm has not filled in the account."""
+    found = ageing(waiting(1, "me", priority=2000, account=""), runs=(running(9, 4, 600, user="me"),), fair_share=2000)
+    assert after(found, PERIOD) == [1000]
+    of_other = ageing(waiting(1, "other", priority=2000, account=""), runs=(running(9, 4, 600, user="me"),),
+                      fair_share=2000)  # fmt: skip
+    assert after(of_other, PERIOD) == [2000], "whose default account is not published"
+
+
 def test_without_fair_tree_a_user_counts_with_what_runs_that_was_submitted_before():
     """Seen on 22.05: use of jobs behind the user's first waiting one counts a calculation later."""
     jobs = waiting(5, "me", priority=2000), waiting(6, "other", priority=2000)

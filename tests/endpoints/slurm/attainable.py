@@ -114,6 +114,10 @@ class ByHabits:
             drawn[:, column] = generator.choice(possible, samples) if possible.size else ran + 1
         return drawn
 
+    def ended_late(self, drawn: NDArray[np.int64], *_: object) -> NDArray[np.int64]:
+        """Return drawn run times, which go beyond the limits already."""
+        return drawn
+
     def arrivals(self, now: int, horizon: int) -> Arrivals:
         """Return drawn sequences of as many jobs as really came, like those of the queue, without dependencies."""
         count, jobs = sum(at > now for at, _ in self.found.arrivals), list(self.jobs.values())

@@ -20,6 +20,8 @@ from gas.slurm.cluster import Cluster, Job
 from gas.slurm.forward import run_forward
 
 WEEKS, WEEK = 12, 7 * 86_400
+LATEST_KILL = 30
+"""Slurm looks every 30 s for jobs that have exceeded their limits (slurmctld, PERIODIC_TIMEOUT)."""
 FIELDS = "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State|JobName"
 Line = tuple[str, str, int, int, int, int, str]
 """Of a job: its number, its user, its limit in seconds, when it was submitted, started and ended, and its state."""
@@ -52,7 +54,12 @@ class Replayed:
         self._past = list(_past(found))
 
     def cluster(self, name: str) -> Cluster:
-        return replace(self._views[self.now], name=name)
+        """Return the state at the instant, in which those who ask have their own account."""
+        found = replace(self._views[self.now], name=name)
+        account = next((job.account for job in self._jobs.values() if job.user == self.user), "")
+        if found.accounting is None or not account:
+            return found
+        return replace(found, accounting=replace(found.accounting, user=self.user, default_account=account))
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
         """Return jobs as they stood at the instant; what is submitted then counts as there."""
@@ -115,14 +122,18 @@ def _past(found: Recorded) -> Iterator[tuple[Line, int]]:
     number = 1_000_000
     for back in range(WEEKS, 0, -1):
         chance = random.Random(f"past {found.release} {found.seed} {back}")
+        killed = random.Random(f"killed {found.release} {found.seed} {back}")
         arrivals: list[tuple[int, Job]] = []
         seconds: dict[int, int | list[int]] = {}
         for place in range(len(jobs)):
             number += 1
             like = chance.choice(jobs)
             at = found.cluster.now + (0 if place < there else chance.randint(1, SPREAD))
-            lasts = [habits[like.user].seconds(like.time_limit or 60, chance) for _ in range(_tasks(like))]
-            seconds[number] = lasts if like.tasks is not None else lasts[0]
+            limit = like.time_limit or 60
+            lasts = min(habits[like.user].seconds(limit, chance), limit + killed.randint(0, LATEST_KILL))
+            seconds[number] = lasts
+            if like.tasks is not None:  # all of them sleep as long, as in the recording
+                seconds[number] = [lasts] * len(like.tasks)
             arrivals.append((at, replace(
                 like, id=number, array=None if like.array is None else number, submitted=at, dependency="",
                 eligible=None, priority=0, priority_in={}, start=None, planned_nodes=(), reason="",
@@ -135,10 +146,6 @@ def _past(found: Recorded) -> Iterator[tuple[Line, int]]:
             limit, key = job.time_limit or 60, str(one.job) if one.task is None else f"{one.job}_{one.task}"
             instants = (at - back * WEEK for at in (job.submitted or 0, one.start, one.end))
             yield (key, job.user, limit, *instants, _state(one.end - one.start, limit)), job.cpus  # type: ignore[misc]
-
-
-def _tasks(job: Job) -> int:
-    return 1 if job.tasks is None else len(job.tasks)
 
 
 def _state(ran: int, limit: int) -> str:

@@ -11,6 +11,8 @@ import pytest
 from made_clusters import NOW, cluster, job, running
 
 from gas.prediction.slurm import Queue
+from gas.slurm.accounting import Accounting, Association
+from gas.slurm.cluster import Tasks
 
 sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is above
 predicted, recorded = import_module("predicted"), import_module("recorded_runs")
@@ -100,6 +102,32 @@ def test_at_each_instant_it_answers_what_was_known_then(found):
     submitted = [int(line.split("|")[4]) for line in lines[1:]]
     assert len(submitted) == 3 * replayed.WEEKS + 1
     assert max(submitted[:-1]) < NOW - replayed.WEEK + recorded.SPREAD + 1
+
+
+def test_those_who_ask_have_their_own_account(found):
+    accounting = Accounting("games", (Association("lab", "games"),), default_account="lab")
+    known = replace(found.cluster, accounting=accounting, jobs=tuple(
+        replace(one, account={"games": "lab", "news": "dept"}[one.user]) for one in found.cluster.jobs
+    ))  # fmt: skip
+    slurm = replayed.Replayed(replace(found, cluster=known))
+    for user, account in (("news", "dept"), ("games", "lab")):
+        slurm.user = user
+        seen = slurm.cluster("a").accounting
+        assert (seen.user, seen.default_account) == (user, account)
+        assert seen.associations == accounting.associations
+
+
+def test_in_the_past_tasks_of_an_array_last_equally_long_and_kills_come_up_to_30_s_late(found, monkeypatch):
+    monkeypatch.setattr(replayed, "WEEKS", 40)
+    array = replace(found.cluster.jobs[1], array=2, tasks=Tasks((range(3),)))
+    made = replace(found, cluster=replace(found.cluster, jobs=(found.cluster.jobs[0], array)))
+    lasted = {}
+    for (name, user, limit, _, start, end, state), _ in replayed._past(made):
+        lasted.setdefault(name.partition("_")[0], set()).add((user, limit, end - start, state))
+    assert {len(one) for one in lasted.values()} == {1}
+    late = [ran - limit for one in lasted.values() for _, limit, ran, state in one if state == "TIMEOUT"]
+    assert len({*late}) > 3
+    assert 0 <= min(late) < 10 < max(late) <= 20, "they sleep for 20 s more"
 
 
 def test_the_page_compares_with_similar_jobs_and_with_squeue():
