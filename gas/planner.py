@@ -171,7 +171,7 @@ class Plan(Shown):
 
     @property
     def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:
-        """For each predicted candidate: the two ends of the interval of its start, and its mean start."""
+        """For each predicted candidate: the low end of the interval of its start, its mean start, and the high end."""
         return {}
 
     def turnaround(self, candidate: Candidate) -> int:

@@ -21,6 +21,7 @@ Its modules:
     submission      submits a job to one of several schedulers, exactly once
     reshaping       changes the shape of a waiting job if it then finishes sooner
     offering        shows offers of earlier starts to waiting jobs, and answers them
+    cancelling      cancels jobs and reservations
     watching        replans a waiting job at every change of its queue
     following       waits for the end of a job, and follows the changes of a schedule
     futures         jobs as futures, with the interface of `concurrent.futures`

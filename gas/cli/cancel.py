@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from gas.agent.cancelling import Cancelled, NotCancelled, cancel_each, own
 from gas.agent.schedulers import job_endpoint, job_of
 from gas.agent.states import ENDED, describe
 from gas.cli.completion import active_jobs
 from gas.cli.options import ConfigFile, Json, OneEndpoint, only
 from gas.cli.tables import many, note, print_json, remark, say
 from gas.endpoints import JobEndpoint
-from gas.errors import BadInput, JobFailed, outcome_of
+from gas.errors import BadInput, JobFailed
 
 __all__ = ["cancel_command"]
 
@@ -44,30 +45,28 @@ def cancel_command(
     one = only(endpoint)
     if everything:
         where = job_endpoint(one, config)
-        numbers, kept = _own(where)
+        numbers, kept = own(where)
         if not yes:
             _ask(where, numbers)
         references = [str(number) for number in numbers]
     else:
         references, kept = list(dict.fromkeys(jobs or [])), []
-    found: list[dict[str, Any]] = []
-    failed: list[dict[str, str]] = []
-    for reference in references:
-        try:
-            target, number = (where, int(reference)) if everything else job_of(reference, one, config)
-            before = target.job(number)["state"]
-            after = target.cancel(number)
-        except Exception as error:
-            if (len(references) == 1 and not everything) or outcome_of(error) is None:
-                raise
-            remark(str(error))
-            failed.append({"job": reference, "error": str(error)})
-            continue
-        found.append(after)
-        if not json:
-            if before in ENDED:
-                remark(f"job {number} had already ended; nothing was cancelled")
-            say(describe(after) if after["state"] in ENDED else _ending(after))
+
+    def report(outcome: Cancelled | NotCancelled) -> None:
+        if isinstance(outcome, NotCancelled):
+            if len(references) == 1 and not everything:
+                raise outcome.error
+            remark(str(outcome.error))
+        elif not json:
+            if outcome.had_ended:
+                remark(f"job {outcome.job['id']} had already ended; nothing was cancelled")
+            say(describe(outcome.job) if outcome.job["state"] in ENDED else _ending(outcome.job))
+
+    outcomes = cancel_each(
+        references, lambda named: (where, int(named)) if everything else job_of(named, one, config), report
+    )
+    found = [outcome.job for outcome in outcomes if isinstance(outcome, Cancelled)]
+    failed = [{"job": o.named, "error": str(o.error)} for o in outcomes if isinstance(o, NotCancelled)]
     if json and len(references) == 1 and not everything:
         print_json({"schema": "gas.job/1", **found[0]})
     elif json:
@@ -84,17 +83,6 @@ def _ending(job: dict[str, Any]) -> str:
     """Return a note for a cancelled job that has not ended yet."""
     name = f" ({job['name']})" if job["name"] else ""
     return f"job {job['id']}{name}: is being cancelled; it is still {job['state']}, and ends in a moment"
-
-
-def _own(where: JobEndpoint) -> tuple[list[int], list[int]]:
-    """Return the numbers of the caller's queued and running jobs, and of the caller's reservations."""
-    own = [job for job in where.jobs(0) if job["mine"]]
-    queued, kept = ([int(job["id"]) for job in own if job["state"] in states] for states in _STATES)
-    return queued, kept
-
-
-_STATES = (("queued", "running"), ("reserved",))
-"""Names of the states that --all cancels, and that it keeps."""
 
 
 def _ask(where: JobEndpoint, numbers: list[int]) -> None:

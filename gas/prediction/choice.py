@@ -118,7 +118,7 @@ class PredictedPlan(Plan):
 
     @property
     def likely_starts(self) -> Mapping[Candidate, tuple[int, int, int]]:
-        """For predicted candidates, the interval of their starts, and the mean."""
+        """For each predicted candidate: the low end of the interval of its start, its mean start, and the high end."""
         return {one: (found.start_low, found.start, found.start_high) for one, found in self.predictions.items()}
 
     @property

@@ -1,4 +1,4 @@
-"""An agent in a plain script does the same as the command line, on an S³ and on a Slurm."""
+"""An agent in a plain script does the same as the command line, on an S³ and on a Slurm of recorded answers."""
 
 import json
 import logging
@@ -9,8 +9,12 @@ from pathlib import Path
 import made_reshaping
 import pytest
 from fake_slurm import FakeSlurm
+from made_histories import history
 
 from gas import Agent, Application, PlanOptions, ReshapeOptions, read_application
+from gas import plan as gas_plan
+from gas.agent.cancelling import cancel
+from gas.agent.offering import accept
 from gas.agent.options import Run
 from gas.agent.reserving import clock_of, reserve
 from gas.endpoints import FileEndpoint, JobDescription, S3Endpoint, load_configuration
@@ -153,6 +157,34 @@ def test_a_script_reserves_as_gas_reserve_does(gas, full):
     same = ("kind", "name", "processors", "walltime", "state")
     assert {key: made[key] for key in same} == {key: printed[key] for key in same}
     assert made["start"] == pytest.approx(printed["start"], abs=60)
+
+
+def test_a_script_answers_offers_and_cancels_as_the_commands_do(gas, full):
+    first, second = full.simulated(10, 600), full.simulated(10, 600)
+    waiting = [full.simulated(10, 60, notice=120)["id"] for _ in range(2)]
+    full.delete(f"/v1/jobs/{first['id']}")
+    full.delete(f"/v1/jobs/{second['id']}")
+    where = S3Endpoint(full.url, full.url)
+    offers = [full.job(job)["offer"] for job in waiting]
+    printed = gas("offer", str(waiting[0]), "--accept", "-e", full.url, "--json").json
+    made = accept(where, waiting[1])
+    assert [printed["promise"], made["promise"]] == offers
+    printed = gas("cancel", str(waiting[0]), "-e", full.url, "--json").json
+    made = cancel(where, waiting[1]).job
+    same = ("kind", "state", "user", "processors", "walltime", "notice", "actuator")
+    assert {key: made[key] for key in same} == {key: printed[key] for key in same}
+    assert made["state"] == "cancelled"
+
+
+def test_a_script_predicts_as_gas_plan_does(gas, app, full, tmp_path):
+    past = history(tmp_path / "past.swf", 0.1)
+    words = ("--predict", past, "--samples", "20", "--risk", "90%")
+    printed = gas("plan", app, "-e", full.url, *words, "--json").json
+    found = gas_plan(app, full.url, predict=past, samples=20, risk="90%")
+    assert found.best.to_wire() == {k: v for k, v in printed["best"].items() if k != "predicted"}
+    likely = printed["best"]["predicted"]
+    said = [likely[key] for key in ("start_low", "start", "start_high")]
+    assert list(found.likely_starts[found.best]) == pytest.approx(said, abs=5), "a moment lies between the two"
 
 
 def test_a_scheduler_that_does_not_answer_is_a_remark_as_long_as_one_does(agent, full, remarks):
