@@ -258,11 +258,12 @@ def share_of(given: object, what: str) -> float:
         return percentage(given, what)
     if isinstance(given, bool) or not isinstance(given, numbers.Real):
         raise BadInput(f'{what} {_shown(given)}: write 0.05 or "5%"')
-    if not 0 <= given <= 1:  # before float: an integer may be above all of them
-        share = min(max(given, -1e300), 1e300)
+    number: Any = given
+    if not 0 <= number <= 1:  # before float: an integer may be above all of them
+        share = min(max(number, -1e300), 1e300)
         meant = f'; for {share:g}% write "{share:g}%"' if 1 < share <= 100 else ""
         raise BadInput(f"{what} {share:g}: must be from 0 to 1 (0.05 is 5%){meant}")
-    return float(given)
+    return float(number)
 
 
 def history_of(given: object) -> History:
