@@ -12,7 +12,7 @@ Two traps are closed here:
   file (and every constant) that the kernel reaches, and the homes of the records that it is given. The location of
   these files does not matter: all checkouts and installations of the same sources share their machine code.
 
-Machine code releases the GIL, so other threads run beside it: the caller of a kernel must ensure that no other thread
+Machine code releases the GIL, so other threads run meanwhile: the caller of a kernel must ensure that no other thread
 changes its arrays.
 
 Processes that need the same machine code at the same time (workers of a study, two services) take turns: the first

@@ -81,7 +81,7 @@ class Infeasible(GasError):
 
 
 class WithoutGpus(Infeasible):
-    """The job requests GPUs, and the partition has none, which is no news beside partitions that have."""
+    """The job requests GPUs, and the partition has none, which is no news if other partitions have some."""
 
 
 class Unreachable(GasError):

@@ -1,4 +1,4 @@
-"""Our figures beside those of Table 1, cell by cell: whether the difference has the same sign, and if not, why.
+"""Our figures next to those of Table 1, cell by cell: whether the difference has the same sign, and if not, why.
 
 A *cell* is a measure of a month of a trace: the change in per cent from EASY to conservative backfilling. Causes are
 sought only in data: the jobs and the load of the month, the difference relative to the scatter from day to day, and

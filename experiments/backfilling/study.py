@@ -34,7 +34,7 @@ def backfilling_options(
     """Compare EASY and conservative backfilling.
 
     Reproduces Table 1, the overall means of Table 4 and Fig. 4 to 7 of Mu'alem and Feitelson (2001) from the logs in
-    the folder. Reports and tables show each figure beside the published one.
+    the folder. Reports and tables show each figure next to the published one.
 
     Five logs on two processors take 30 to 60 s, with --quick 8 to 25 s. The first run compiles the simulator, which
     takes about 15 s more.

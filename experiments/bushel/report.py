@@ -1,4 +1,4 @@
-"""Report of the study of many moldable jobs: every figure of the paper's section 5.3 beside ours."""
+"""Report of the study of many moldable jobs: every figure of the paper's section 5.3 next to ours."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def bushel_options(seed: FirstSeed = 0, seeds: Seeds = 3, others: OtherTerms = T
     """Compare Gas with fixed requests, many jobs at once.
 
     Replaces 5 to 50% of the jobs of real logs with NAS benchmarks and reproduces Tables 5.8 to 5.17 of Cirne and Berman
-    (1999), with every figure beside the published one, and the effect on all other jobs. Then draws random speed-ups
+    (1999), with every figure next to the published one, and the effect on all other jobs. Then draws random speed-ups
     for some or all of the jobs in the logs instead, which leaves the load unchanged.
 
     With three logs and two processors it takes 10 to 15 minutes; with --no-other-terms --seeds 1, three to five.

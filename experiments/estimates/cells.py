@@ -1,4 +1,4 @@
-"""Our figures beside those of Tables 2 to 4 of Mu'alem & Feitelson, and why they differ.
+"""Our figures next to those of Tables 2 to 4 of Mu'alem & Feitelson, and why they differ.
 
 Causes are sought only in what is available: the version of the log, and whether another rule that the paper leaves open
 gives nearly the published figure. Otherwise the cause is unknown.

@@ -1,4 +1,4 @@
-"""The report of the study of estimates: every figure of the paper's section 4 beside ours."""
+"""The report of the study of estimates: every figure of the paper's section 4 next to ours."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def estimates_options(
 ) -> Options:
     """Measure the errors in users' estimates, and their effects.
 
-    Reproduces Tables 2, 3 and 4 and Fig. 8 and 9 of Mu'alem and Feitelson (2001, section 4) beside the published
+    Reproduces Tables 2, 3 and 4 and Fig. 8 and 9 of Mu'alem and Feitelson (2001, section 4) next to the published
     figures: the share of their estimates that jobs use, and backfilling with estimates up to f times too long, with
     doubled estimates and with estimates from history.
 

@@ -14,7 +14,7 @@ claims        claims, and whether they hold
 verdicts      the one rule that decides from intervals whether a claim holds
 items         where each table and figure of a paper is found, and how close our figures are
 columns       tables defined by their columns: the title of each, and its value for a row
-method        the text `method.md` beside a study, as a section of its report
+method        the text `method.md` next to a study, as a section of its report
 origin        how a report was made, so that it can be reproduced
 charts        pictures as SVG
 records       tables of results as CSV and Parquet, with a dictionary of their columns

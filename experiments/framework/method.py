@@ -1,4 +1,4 @@
-"""How a study was done: the text beside it, ``method.md``, as a section of its report."""
+"""How a study was done: the text next to it, ``method.md``, as a section of its report."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Records(Generic[S]):
             for field in fields:
                 if (meaning := field.explains(column)) is not None:
                     return Explained(group, column, field.unit, meaning)
-        raise ValueError(f"{column}: no field says what this column means; define one beside the others of its table")
+        raise ValueError(f"{column}: no field says what this column means; define one next to the others of its table")
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _backfill(state: Elastic) -> None:
 
 @lean_kernel
 def shadow_of(state: Elastic) -> tuple[int, int]:
-    """Return the latest start of the head of the queue, and how many processors remain free beside it then.
+    """Return the latest start of the head of the queue, and how many processors remain free alongside it then.
 
     A pass changes neither: the jobs that it starts end by then, or fit into the remaining processors.
     """

@@ -1,4 +1,4 @@
-"""Report of the study of one moldable job: every figure of the paper's section 5.2 beside ours."""
+"""Report of the study of one moldable job: every figure of the paper's section 5.2 next to ours."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def power_options(
     """Compare Gas with fixed requests, one job at a time.
 
     Replaces jobs of real logs with NAS benchmarks, one per simulation, and reproduces Tables 5.1 to 5.7 of Cirne and
-    Berman (1999) beside the published figures. Each job is simulated at every size that its benchmark accepts, which
+    Berman (1999) next to the published figures. Each job is simulated at every size that its benchmark accepts, which
     shows the best choice in hindsight.
 
     With three logs and two processors it takes 10 to 20 minutes; with --no-other-terms --seeds 1, two minutes. If you

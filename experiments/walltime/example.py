@@ -1,6 +1,6 @@
 """The example of the paper's Fig. 12 and Table 3, simulated: what adjusted walltimes do to backfilling.
 
-Job 1 runs, job 2 is at the head of the queue and needs the whole machine; jobs 3 to 5 fit beside job 1 and may be
+Job 1 runs, job 2 is at the head of the queue and needs the whole machine; jobs 3 to 5 fit alongside job 1 and may be
 backfilled. The paper prints no figures; the sizes and times here are ours and have the relations of its drawing.
 """
 

@@ -1,4 +1,4 @@
-"""The report of the study of walltime adjustment: every figure of the paper beside ours."""
+"""The report of the study of walltime adjustment: every figure of the paper next to ours."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def walltime_options(
 ) -> Options:
     """Correct users' walltimes from their history, and compare.
 
-    Reproduces Table 2 and Fig. 1 to 11 and 13 to 17 of Tang et al. (2013) beside the published figures, as far as the
+    Reproduces Table 2 and Fig. 1 to 11 and 13 to 17 of Tang et al. (2013) next to the published figures, as far as the
     logs allow. Adjusts walltimes to the run times of similar jobs, and shows how accurate they become. Shows the effect
     on EASY if the walltimes of waiting and running jobs are adjusted (regular) or only of waiting jobs (selective), in
     a queue ordered by WFP or FCFS. The logs are KTH-SP2, SDSC-SP2 and, if available (--intrepid, or

@@ -1,4 +1,4 @@
-"""Machine code for predictions of a Slurm, made by two other processes beside the first answer."""
+"""Machine code for predictions of a Slurm, made by two other processes during the first answer."""
 
 from __future__ import annotations
 

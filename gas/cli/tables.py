@@ -124,7 +124,7 @@ def note(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """Print a line of information beside the result, marked as coming from the program."""
+    """Print a line of information next to the result, marked as coming from the program."""
     note(f"gas: {text}")
 
 

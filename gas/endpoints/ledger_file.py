@@ -1,4 +1,4 @@
-"""A ledger of predictions in a file: one for each scheduler in the user's state folder, or beside a service's store.
+"""A ledger of predictions in a file: one for each scheduler in the user's state folder, or next to a service's store.
 
 The file is replaced atomically, under a separate lock, so that processes may write at the same time and a crash leaves
 one of two states. It is less important than the user's request: if it cannot be read or written, Gas reports this and

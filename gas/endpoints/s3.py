@@ -195,7 +195,7 @@ class S3Endpoint(S3Calls):
         return self.job_in(self.call("DELETE", f"/v1/jobs/{id}"))
 
     def standing(self, id: int) -> Standing:
-        """Return the state of a job, and the availability list beside the planned starts of all other jobs."""
+        """Return the state of a job, and the availability list besides the planned starts of all other jobs."""
         found: AvailabilityList | None = None
         with suppress(Conflict, NotFound):  # it does not wait (any more)
             found = self.availability(without=id)

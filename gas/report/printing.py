@@ -19,7 +19,7 @@ _SECONDS = 120
 
 
 def print_page(page: Path) -> Path:
-    """Print an HTML page beside it, as a PDF of the same name; return its path.
+    """Print an HTML page as a PDF of the same name, next to it; return its path.
 
     Raises
     ------

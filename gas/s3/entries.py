@@ -34,7 +34,7 @@ class Entry:
     ``start + walltime``, later only if it could not be ended. Entries with a higher `priority` come first.
 
     A job with a `notice` does not move to an earlier start but gets an offer of it (`gas.s3.offers`). The `offer` is
-    held beside its own slot until `answer_by`. It gets no offers before `offers_from`. All its offers together were
+    held besides its own slot until `answer_by`. It gets no offers before `offers_from`. All its offers together were
     held for `held` seconds, the present one counted until `answer_by`; at most `MOST_NOTICE`.
     """
 
@@ -73,7 +73,7 @@ class Entry:
 
     @property
     def offered(self) -> tuple[int, int]:
-        """The span in which processors are held for its offer, beside its own slot; empty if both ends are equal."""
+        """The span in which processors are held for its offer, besides its own slot; empty if both ends are equal."""
         if self.offer is None:
             return self.start, self.start
         return self.offer, min(self.offer + self.walltime, self.start)
@@ -109,7 +109,7 @@ class Resized:
 
 
 def profile_left_by(entries: Collection[Entry], processors: int, now: int) -> Profile:
-    """Return the processors of a machine that are free beside these entries from now on.
+    """Return the processors of a machine that are free alongside these entries from now on.
 
     On a machine that was made smaller, running entries may hold more processors than exist: then none are free. If
     entries are planned on processors that do not exist, `free` is negative.

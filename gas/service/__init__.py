@@ -27,7 +27,7 @@ Its modules, from the bottom:
     reconciling  recovers jobs that a restored or damaged store does not know, from their directories
     feed         a bounded record of changes for clients that follow the schedule
     metrics      counters and measurements for Prometheus
-    aside        runs Python programs beside the service, at low priority
+    aside        runs Python programs outside the service, at low priority
     ledger       the predictions of the service, and their outcomes
     prediction   predicts the starts of waiting jobs
     usage        what each user has in the schedule, as sums

@@ -1,4 +1,4 @@
-"""Python programs beside the service, in processes of low priority: long work in the service delays all requests."""
+"""Python programs outside the service, in processes of low priority: long work in the service delays all requests."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def back_up(state: Path, target: Path) -> tuple[Path, int]:
 
 
 def restore(backup: Path, state: Path) -> Restored:
-    """Replace a store that no service uses by a backup; the replaced files are kept beside it.
+    """Replace a store that no service uses by a backup; the replaced files are kept next to it.
 
     The restored store begins a new epoch, and never reuses a number of its own, of the replaced store, or of a job's
     directory. If the replaced store is readable, jobs that ended after the backup stay ended. The caller holds the

@@ -1,4 +1,4 @@
-"""The predictions of the service and their outcomes: a `gas.prediction.ledger`, kept in a file beside the store.
+"""The predictions of the service and their outcomes: a `gas.prediction.ledger`, kept in a file next to the store.
 
 The scheduler is not involved. Starts are read from the feed of changes, as by a client, and a separate thread writes
 the file, at most every `SAVE_SECONDS`: a service that is killed loses some predictions, and a hanging disk delays no

@@ -1,4 +1,4 @@
-"""The high-water mark: a file beside the store that records its last write.
+"""The high-water mark: a file next to the store that records its last write.
 
 A store that was replaced by a backup, or has lost its newest changes to damage, looks like any other; only a comparison
 shows the loss. So after every commit, its state is written here (200 bytes) without waiting for the disk. After a power

@@ -49,7 +49,7 @@ log = logging.getLogger("gas.s3")
 
 
 class Planners:
-    """Plans in processes beside the service, started on demand.
+    """Plans in processes outside the service, started on demand.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Predicted starts of waiting jobs: the part of ``GET /v1/jobs/{id}`` beside the promise.
+"""Predicted starts of waiting jobs: the part of ``GET /v1/jobs/{id}`` next to the promise.
 
 Learned from jobs that ended here recently: the used part of their walltimes, and arrivals. The queue is simulated
 forward several times with such run times (`gas.prediction.forward`), for all waiting jobs at once; outcomes of earlier

@@ -1,6 +1,6 @@
 """Recovers jobs that a restored or damaged store does not know, from the directories of jobs.
 
-A store that was restored from a backup, or has lost its newest changes to damage, is older than the directories beside
+A store that was restored from a backup, or has lost its newest changes to damage, is older than the directories next to
 it. Each directory names in ``job.json`` the user of its job and its resources. So a job that was handed to a wrapper is
 added again, whether it runs or has ended: its processors are not given to others, and its key creates no second job. A
 job that waits according to the store, but has run in the meantime, is not run again. A job that ended without running

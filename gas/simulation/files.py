@@ -145,7 +145,9 @@ def _notes(schedule: Schedule) -> list[str]:
     if jobs.skipped:
         notes.append(f"Jobs left out: {', '.join(f'{count} ({why})' for why, count in jobs.skipped.items())}")
     if schedule.reservations:
-        notes.append(f"Reservations held processors beside the jobs: {len(schedule.reservations)}, one Note each")
+        notes.append(
+            f"Reservations held processors in addition to the jobs: {len(schedule.reservations)}, one Note each"
+        )
     for number, (one, start) in enumerate(zip(schedule.reservations, schedule.reserved.tolist(), strict=True), 1):
         notes.append(
             f"Reservation {number}: {one.processors} processors from second {start} to {start + one.walltime}, "

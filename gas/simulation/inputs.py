@@ -153,7 +153,7 @@ class Reach(NamedTuple):
             )
         if abs(self.furthest) + self.walltimes >= LIMIT:
             raise BadInput(
-                f"{self.name} {self.furthest}, beside estimates and walltimes of {self.walltimes} s in all, is too far "
+                f"{self.name} {self.furthest}, with estimates and walltimes of {self.walltimes} s in all, is too far "
                 f"from second 0: together they must stay below 2**61 ({LIMIT}); count times from a second 0 closer to "
                 "the jobs"
             )

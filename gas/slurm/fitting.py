@@ -1,4 +1,4 @@
-"""How much of each node a job can use beside the jobs on it (select/cons_tres).
+"""How much of each node a job can use alongside the jobs on it (select/cons_tres).
 
 A need is a row of numbers, with the columns named here, and a table of the generic resources requested per node, per
 task and in all, with the machine's columns. The functions are kernels: plain functions on arrays.

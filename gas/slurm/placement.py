@@ -50,7 +50,7 @@ def fit_idle(
 def cpus_on(state: State, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return a record's CPUs on each of its given nodes: at least one, and no more than it needs.
 
-    In the simulation other jobs may end slightly late; if the record does not fit beside them, they are ignored.
+    In the simulation other jobs may end slightly late; if the record does not fit alongside them, they are ignored.
     """
     own, gres = state.rows.need[record].copy(), state.rows.gres[record]
     given, chosen = np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)

@@ -82,7 +82,7 @@ class Counted:
         return self._first(by, own, lambda amounts: amounts.get(resource, 0))
 
     def _first(self, by: float, own: float, worth: Callable[[Mapping[str, float]], float]) -> int | None:
-        """Return the first instant at which a job fits beside those that run then; jobs ahead of it start first."""
+        """Return the first instant at which a job fits alongside those that run then; jobs ahead of it start first."""
         ends: list[tuple[int, float]] = []
         used = 0.0
         for job, amounts in self.jobs:

@@ -38,7 +38,7 @@ def line(job, submit, run_time, processors, estimate):
     return f"{job} {submit} -1 {run_time} {processors} -1 -1 {processors} {estimate} -1 1 1 1 -1 -1 -1 -1 -1\n"
 
 
-# Job 1 leaves one processor free until 100, job 2 needs all four, and job 3 fits beside job 1.
+# Job 1 leaves one processor free until 100, job 2 needs all four, and job 3 fits alongside job 1.
 THREE = line(1, 0, 100, 3, 100) + line(2, 1, 10, 4, 10) + line(3, 2, 50, 1, 50)
 
 

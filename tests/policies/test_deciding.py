@@ -25,7 +25,7 @@ from laf import LAF  # noqa: E402
 from sjf import SJF  # noqa: E402
 from wfp import WFP  # noqa: E402
 
-# Job 1 leaves one processor free until 100, job 2 needs all four, and job 3 fits beside job 1.
+# Job 1 leaves one processor free until 100, job 2 needs all four, and job 3 fits alongside job 1.
 THREE = Case(4, ((0, 3, 100, 100), (1, 4, 10, 10), (2, 1, 50, 50))).jobs
 
 

@@ -335,7 +335,7 @@ class Orderly(RuleBasedStateMachine):
     @precondition(lambda self: self.s3.queued)
     @rule(data=st.data(), processors=sizes, walltime=walltimes, slack=st.sampled_from([None, None, 0, -1]))
     def reshape(self, data, processors, walltime, slack):
-        """A waiting job gets the first slot beside the planned starts of all others, which get no later."""
+        """A waiting job gets the first slot that the planned starts of all others leave; they get no later."""
         entry = data.draw(st.sampled_from(self.s3.queued))
         processors, before = min(processors, self.processors), as_it_is(entry)
         others = self.free([e for e in self.s3.entries.values() if e is not entry])

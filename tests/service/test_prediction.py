@@ -1,4 +1,4 @@
-"""The prediction of a waiting job's start beside its promise: learnt here, near the truth, never in the way."""
+"""The prediction of a waiting job's start next to its promise: learnt here, near the truth, never in the way."""
 
 import logging
 import threading

@@ -62,7 +62,7 @@ class Stated:
     partitions
         By partition, the keys of its line, including those from DEFAULT.
     topology
-        The text of topology.conf beside it, or of ``scontrol show topology``; empty if there is none.
+        The text of topology.conf next to it, or of ``scontrol show topology``; empty if there is none.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)

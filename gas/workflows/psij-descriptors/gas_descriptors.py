@@ -2,7 +2,7 @@
 
 The wheel installs this folder at the top level, where PSI/J looks for descriptors. Importing psij runs every file in
 it; if one fails, psij cannot be imported. So Gas is imported only when an executor is created. The class is in the
-descriptor's own file because PSI/J looks for its file beside this folder, where an editable install has no package.
+descriptor's own file because PSI/J looks for its file next to this folder, where an editable install has no package.
 """
 
 from __future__ import annotations

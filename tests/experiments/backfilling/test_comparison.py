@@ -1,4 +1,4 @@
-"""Cells beside the published ones: whether they agree, and reasons from the data where they do not."""
+"""Cells next to the published ones: whether they agree, and reasons from the data where they do not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The report on backfilling: every published figure beside ours, verdicts, and how to reproduce it."""
+"""The report on backfilling: every published figure next to ours, verdicts, and how to reproduce it."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""The paper's cells beside ours: each has a place, and each that differs has a reason."""
+"""The paper's cells next to ours: each has a place, and each that differs has a reason."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pictures of estimates: shares of jobs are stacked, and the paper's means are beside ours."""
+"""Pictures of estimates: shares of jobs are stacked, and the paper's means are next to ours."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every published figure on walltimes is beside ours, with a reason where they differ."""
+"""Every published figure on walltimes is next to ours, with a reason where they differ."""
 
 import pytest
 
