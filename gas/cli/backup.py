@@ -54,7 +54,7 @@ def restore_command(
 
     gas restore s3.backup
 
-    The replaced store is kept, under another name. Job numbers are never reused. Jobs that ended or were cancelled after
+    The replaced store is kept under another name. Job numbers are never reused. Jobs that ended or were cancelled after
     the backup stay ended if the replaced store can be read. Jobs started after the backup are found by their
     directories when gas serve starts; other submissions after the backup are lost, and listed as far as they are known.
     """
