@@ -34,6 +34,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -51,6 +52,7 @@ __all__ = [
     "inlined_kernel",
     "kernel",
     "lean_kernel",
+    "only_ready",
     "shared",
     "tell_of_compiling",
 ]
@@ -397,15 +399,28 @@ def announce(function: Callable[..., Any], what: str) -> None:
         _telling.clear()
 
 
+_compiles: ContextVar[bool] = ContextVar("_compiles", default=True)
+
+
+@contextlib.contextmanager
+def only_ready() -> Iterator[None]:
+    """Within this block, `fastest` compiles nothing: code that is not in the cache runs in plain Python."""
+    before = _compiles.set(False)
+    try:
+        yield
+    finally:
+        _compiles.reset(before)
+
+
 def fastest(function: F, steps: int, *, large: str = "") -> F:
     """Return the form of a kernel that answers soonest: compiled if it is cached or the problem is large.
 
     A large kernel, which takes up to half a minute to compile, is compiled only from `WORTH_WAITING` steps on; `large`
-    describes it in the report that comes before.
+    describes it in the report that comes before. Within `only_ready`, nothing is compiled.
     """
     if function in _compiled:
         return compiled(function)
-    if steps <= WORTH_COMPILING or not available():
+    if steps <= WORTH_COMPILING or not available() or not (_compiles.get() or is_ready(function)):
         return function
     if large and not is_ready(function):
         if steps <= WORTH_WAITING:

@@ -25,6 +25,7 @@ from gas.compiled import (
     compiled,
     fastest,
     kernel,
+    only_ready,
     tell_of_compiling,
 )
 from gas.profile.blocks import empty_blocks
@@ -320,6 +321,15 @@ def test_what_is_kept_is_not_announced(monkeypatch, caplog):
 def test_a_large_kernel_that_is_kept_is_taken_as_any_other(nothing_compiled, monkeypatch):
     monkeypatch.setattr(module, "is_ready", lambda kernel: True)
     assert fastest(earliest_fit, WORTH_COMPILING + 1, large="what fits") is not earliest_fit
+
+
+def test_while_only_ready_code_is_used_nothing_is_compiled(nothing_compiled, monkeypatch):
+    monkeypatch.setattr(module, "is_ready", lambda kernel: False)
+    assert fastest(place, 10**9) is not place
+    with only_ready():
+        assert fastest(earliest_fit, 10**9) is earliest_fit
+        monkeypatch.setattr(module, "is_ready", lambda kernel: True)
+        assert fastest(earliest_fit, 10**9) is not earliest_fit
 
 
 def test_a_constant_that_is_passed_on_is_compiled_as_any_other_number(monkeypatch, tmp_path):

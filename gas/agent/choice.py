@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gas.agent.options import Instant, PlanOptions
 from gas.agent.schedulers import MOST_APART_LIVE, lists_of, seconds_since
 from gas.application import Application
-from gas.endpoints import Answer, Endpoint, Request
+from gas.endpoints import Answer, Endpoint, QueueEndpoint, Request
 from gas.endpoints.asking import ask_again
 from gas.errors import BadInput, Infeasible
 from gas.planner import UNIT_NOUNS, Candidate, Plan, Rejected, plan
@@ -168,17 +169,23 @@ class Task:
                 )
 
     def _plan_at_once(self, answers: Sequence[Answer]) -> Planned:
-        """Plan, and again if the prediction took so long that it is outdated."""
+        """Plan; if the prediction took long, no start is predicted before its end, and an outdated one is repeated."""
         found = self._plan(answers)
-        likely = predicted(found.plan)
-        if likely is not None and (later := self._moved_on(found.answers, likely)) is not None:
-            took = duration_text(round(seconds_since(found.answers)))
-            self.remark(f"predicting took {took}; some planned starts have passed since, so Gas predicts again")
-            found = self._plan(later)
-            if (seconds := seconds_since(found.answers)) > MOST_APART_LIVE:
-                self.remark(
-                    f"predicting took {duration_text(round(seconds))} again; the plan below is from before that"
-                )
+        likely, took = predicted(found.plan), seconds_since(found.answers)
+        if likely is None or took <= QUICK_SECONDS:
+            return found
+        passed, later = math.ceil(took), found.answers
+        own_clocks = any(isinstance(answer.endpoint, QueueEndpoint) for answer in later)  # such as that of an S³
+        if own_clocks and not self.options.probes:
+            later = ask_again(later)
+            passed = max(map(_later_by, found.answers, later), default=0)
+        if not _outdated(likely, passed) or self.options.probes:  # real jobs are not submitted twice
+            return replace(found, plan=likely.as_of(likely.now + passed))
+        took_text = duration_text(round(took))
+        self.remark(f"predicting took {took_text}; some planned starts have passed since, so Gas predicts again")
+        found = self._plan(later if own_clocks else ask_again(later))
+        if (seconds := seconds_since(found.answers)) > MOST_APART_LIVE:
+            self.remark(f"predicting took {duration_text(round(seconds))} again; the plan below is from before that")
         return found
 
     def _plan(self, answers: Sequence[Answer]) -> Planned:
@@ -211,24 +218,20 @@ class Task:
             limits={a.name: a.limits for a in answers if a.availability is not None},
         )
 
-    def _moved_on(self, answers: Sequence[Answer], found: PredictedPlan) -> list[Answer] | None:
-        """Return new answers if predicting took so long that they are outdated; None if it did not.
 
-        By the schedulers' own clocks: more than a minute has passed, or the expected or planned start of the best
-        request.
-        """
-        if seconds_since(answers) <= QUICK_SECONDS or self.options.probes:  # real jobs are not submitted twice
-            return None
-        later, best = ask_again(answers), found.best
-        likely = None if best is None else found.predictions.get(best, best)
-        for before, after in zip(answers, later, strict=True):
-            if before.availability is None or after.availability is None:
-                continue
-            was, now = before.availability.now, after.availability.now
-            is_best = best is not None and best.scheduler == before.name
-            if now - was > MOST_APART_LIVE or (is_best and likely is not None and was < likely.start < now):
-                return later
-        return None
+def _later_by(before: Answer, after: Answer) -> int:
+    """Return the seconds between two answers of a scheduler by its own clock."""
+    if before.availability is None or after.availability is None:
+        return 0
+    return max(after.availability.now - before.availability.now, 0)
+
+
+def _outdated(found: PredictedPlan, passed: int) -> bool:
+    """Return whether too many seconds have passed since: over a minute, or the planned start of the best request."""
+    if passed > MOST_APART_LIVE:
+        return True
+    best = found.best
+    return best is not None and best not in found.predictions and found.now < best.start < found.now + passed
 
 
 def _check_window(options: PlanOptions, now: int, not_before: int | None, deadline: int | None) -> None:

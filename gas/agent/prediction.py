@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from documents.extras import way_to_install
-from gas.agent.compiling import compiled_beside
+from gas.agent.compiling import compiled_beside, seconds_left
 from gas.agent.ledgers import brought_up_to_date
 from gas.agent.options import AUTO, Forecasting
 from gas.compiled import available, is_ready
@@ -42,7 +42,9 @@ from gas.prediction.history import History
 from gas.prediction.ledger import LEAST, Ledger
 from gas.prediction.past import Past
 from gas.prediction.reshaping import LikelyReshaping, likely_reshaping, starts_in_place, worth_following
-from gas.prediction.slurm import BY_THEMSELVES, TRUSTED, WITHIN, Queue, compile_ahead
+from gas.prediction.similar import forecast_of_similar
+from gas.prediction.slurm import SECONDS, TRUSTED, WITHIN, Queue, compile_ahead
+from gas.prediction.slurm_samples import BY_THEMSELVES
 from gas.prediction.snapshot import Snapshot
 from gas.printable import many
 from gas.reshaping import Reshaping
@@ -54,6 +56,7 @@ FRESH_SECONDS = 3_600.0
 """Seconds for which a scheduler's records of its past are reused, if one job is planned repeatedly."""
 
 _OTHERWISE = "give a file with its history (--predict FILE), or leave out --predict"
+_UNSIMULATED = "starts are predicted by the waits of the last similar jobs, without its present queue"
 _COMPILING = "first use: compiling the predictor (up to two minutes)"
 
 FEW = 100
@@ -177,6 +180,7 @@ class Predictor:
                 return queue.forecast(
                     history.of_queues(past, queue.rivals), lasts, planned, history.users, history.names,
                     samples=self._samples, seed=options.seed, threads=threads, clock=time.monotonic, compiles=compiles,
+                    seconds=seconds_left(answer) if beside else SECONDS,
                 )  # fmt: skip
         else:
             policy, snapshot, remarks = endpoint.policy, endpoint.snapshot(history.users), endpoint.queue_remarks
@@ -200,6 +204,11 @@ class Predictor:
         )
         with saying:
             made, further = made_by(past)
+        if isinstance(made, NotPredicted) and made.soon:
+            likely = forecast_of_similar(self._beside.get(answer.name, ()), found.now, planned, lasts)
+            if likely is not None:
+                self._beside[answer.name] = []  # they are the prediction
+                further, made = (*further, f"{_UNSIMULATED} ({made.why}): repeat the command in a minute"), likely
         if isinstance(made, NotPredicted):
             further = *further, f"{made} ({made.why})"
         elif not isinstance(endpoint, SchedulingEndpoint):  # its queue reports it

@@ -113,7 +113,8 @@ def _line_of(app: Application, planned: Planned) -> str | None:
 
 def sentence(candidate: Candidate, found: Plan) -> str:
     """Return a candidate in words."""
-    start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
+    start = relative_text(max(candidate.start, found.now), found.now)
+    finish = relative_text(candidate.finish, found.now)
     verb = "starts" if candidate.kind == "promise" else "expected to start"
     what = f"{candidate.size_text} on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
     by_likely = predicted(found)
@@ -355,7 +356,8 @@ def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
 
     The finish is the one by which candidates are compared.
     """
-    start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
+    start = relative_text(max(candidate.start, found.now), found.now)  # a prediction may take some seconds
+    finish = relative_text(candidate.finish, found.now)
     by_likely = predicted(found)
     if by_likely is None:
         return start, finish

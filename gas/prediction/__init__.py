@@ -11,6 +11,7 @@ similar jobs, and arrivals of other jobs. It returns the distribution of each ca
     forward    simulating the queue forward with drawn run times, by the simulator's engine
     together   simulates all candidates at once, for long queues and many candidates
     slurm      simulates Slurm's queue forward, by the engine of Slurm's own schedulers
+    slurm_samples  its samples, by machine code or in plain Python
     alike      draws jobs that may arrive later in a queue of Slurm
     partitions  partitions of a machine that have processors of their own
     past       the history of a log up to an instant: usage of walltimes, and arrivals
@@ -53,10 +54,17 @@ samples with probability 1 in n + 1: with ten, less than the tenth that a risk o
 """
 
 
-def fewer_samples(count: int, samples: int) -> str:
-    """Return the remark that a queue was simulated fewer times than requested."""
-    less = f"its queue was simulated {count:,} times instead of {samples:,}, to limit the time"
-    return f"{less}; intervals are less accurate"
+def fewer_samples(count: int, samples: int, *, compiling: bool = False) -> str:
+    """Return the remark that a queue was simulated fewer times than requested.
+
+    Parameters
+    ----------
+    compiling
+        Whether the reason is that machine code is still being compiled.
+    """
+    why = "as its simulator is still being compiled" if compiling else "to limit the time"
+    less = f"its queue was simulated {count:,} times instead of {samples:,}, {why}; intervals are less accurate"
+    return f"{less}: repeat the command in a minute" if compiling else less
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,13 @@ class Prediction(Shown):
     checked: bool = False
     made: Made | None = field(default=None, repr=False, compare=False)
 
+    def as_of(self, now: int) -> Prediction:
+        """Return the prediction at a later instant, before which the candidate can no longer start."""
+        lasts, at_risk = self.finish - self.start, self.finish_at_risk
+        start, low, high = (max(one, now) for one in (self.start, self.start_low, self.start_high))
+        at_risk = None if at_risk is None else max(at_risk, now + lasts)
+        return replace(self, start=start, finish=start + lasts, start_low=low, start_high=high, finish_at_risk=at_risk)
+
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object ``predicted`` of a candidate."""
         instants = {
@@ -126,6 +133,10 @@ class PredictedPlan(Plan):
         """The schedulers of `unchecked` that are compared with a scheduler whose predictions are checked."""
         checked = {c.scheduler for c, found in self.predictions.items() if found.checked}
         return [name for name in self.unchecked if checked - {name}]
+
+    def as_of(self, now: int) -> PredictedPlan:
+        """Return the plan at a later instant: no start is predicted before it."""
+        return replace(self, now=now, predictions={c: found.as_of(now) for c, found in self.predictions.items()})
 
     def score(self, candidate: Candidate) -> int:
         """Return the criterion to minimize."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.prediction import LEAST_SAMPLES
+from gas.prediction.blend import POINTS, spread
+from gas.prediction.forecast import Forecast
 from gas.prediction.past import queues_of
 from workloads import Log, rigid_jobs
 
-__all__ = ["SIMILAR", "Similar"]
+__all__ = ["SIMILAR", "Similar", "forecast_of_similar"]
 
 ANY = -1
 """The queue of all jobs, if jobs of several queues are similar."""
@@ -61,6 +65,26 @@ class Similar:
             self._waits[like].append(int(self._start[one] - self._submit[one]))
             self._known += 1
         return np.sort(np.array(self._waits.get(_class_of(processors, walltime, queue), ()), np.int64))
+
+
+def forecast_of_similar(
+    waits: Sequence[NDArray[np.int64]], now: int, planned: Sequence[int], execution_times: Sequence[int]
+) -> Forecast | None:
+    """Return a forecast without a simulation: jobs wait as similar ones did; None if too few are similar to one.
+
+    Parameters
+    ----------
+    waits
+        For each candidate, sorted waits of similar jobs.
+    planned
+        Expected starts if all jobs use their full time limits.
+    """
+    if not waits or min(one.size for one in waits) < LEAST_SAMPLES:
+        return None
+    starts = now + np.array([spread(one, POINTS) for one in waits], np.int64).T
+    latest = np.maximum(np.array(planned, np.int64), now)
+    lasts = np.array(execution_times, np.int64)
+    return Forecast(now, latest, starts, lasts, np.zeros(len(lasts), np.bool_))
 
 
 def _class_of(processors: int, walltime: int, queue: int) -> tuple[int, int, int]:

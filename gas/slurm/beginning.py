@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from gas.slurm.machine import idle_of
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import Words, words_of
 from gas.slurm.placement import fit_idle
+from gas.slurm.rows import Records
 from gas.slurm.search import Room, room_of
 from gas.slurm.state import State, state_of
 from gas.slurm.waiting import Waiting
@@ -68,12 +70,7 @@ class Beginning:
         named = dict(zip(waiting.partition.tolist(), (one.partition for one in waiting.records), strict=True))
         for row, partition in named.items():
             whole[row, [places[name] for name in partition.nodes if name in places]] = True
-        fit = np.zeros(len(waiting.records), np.bool_)
-        room = room_of(state.machine, words_of(state.sets).shape[1], 0)
-        fastest(fit_idle, len(fit) * size * 10)(
-            state.rows, words_of(state.sets), state.options, state.machine, idle_of(state.use), state.rules, room, fit
-        )
-        waiting.dropped |= ~fit
+        waiting.dropped |= ~_fit_idle(state)
         steps = waiting.room**2 * size * 10  # about as many passes as jobs try each job
         return cls(cluster, waiting, state, whole & state.usable, words_of(state.sets), steps)
 
@@ -88,3 +85,17 @@ class Beginning:
         """
         main, _ = (fastest(one, self.steps * (samples if is_ready(one) else 1)) for one in (run_pass, run_cycle))
         return main
+
+
+def _fit_idle(state: State) -> NDArray[np.bool_]:
+    """Return which records fit on an idle machine; records with the same requests are tried once."""
+    rows, sets = state.rows, words_of(state.sets)
+    asked = [rows.need, rows.gres.reshape(len(rows.gres), math.prod(rows.gres.shape[1:])), rows.features]
+    asked += [one[:, np.newaxis] for one in (rows.nodes, rows.required)]
+    _, first, like = np.unique(np.concatenate(asked, axis=1), axis=0, return_index=True, return_inverse=True)
+    fit = np.zeros(len(first), np.bool_)
+    fastest(fit_idle, len(first) * len(state.names) * 10)(
+        Records._make(column[first] for column in rows), sets, state.options, state.machine, idle_of(state.use),
+        state.rules, room_of(state.machine, sets.shape[1], 0), fit,
+    )  # fmt: skip
+    return fit[like.reshape(-1)]

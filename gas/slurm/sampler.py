@@ -6,6 +6,7 @@ runs a sample in it. `outside` lists what the kernel does not support: `gas.slur
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from gas.slurm.clock import Clock
 from gas.slurm.cluster import Cluster, Job, Node, Partition
 from gas.slurm.cycle import run_cycle
 from gas.slurm.drain import drain
-from gas.slurm.flow import COUNT, Flow, Line, Pace, Site
+from gas.slurm.flow import COUNT, NOW, Flow, Line, Pace, Site
 from gas.slurm.forward import Forward
 from gas.slurm.machine import Use, idle_of, powered_on
 from gas.slurm.main_pass import run_pass
@@ -199,6 +200,7 @@ class Sampler:
         until: int,
         *,
         probes: bool = True,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> NDArray[np.int64]:
         """Run a sample until the awaited jobs have started; return the start at each place, -1 if there was none.
 
@@ -212,6 +214,8 @@ class Sampler:
             Places of the awaited jobs, and of jobs that are left out.
         probes
             Whether probes hold nothing; else they are ordinary jobs.
+        meanwhile
+            Called after each instant if the kernel runs in plain Python; it may raise to give up the sample.
         """
         site, state, waiting = room.site, self.begin.state, self.begin.waiting
         there = max(*state.running.total.tolist(), 2)  # the rest of the arrays is unused
@@ -241,5 +245,8 @@ class Sampler:
             -1, now, waiting.ageing.next, 0,
         )  # fmt: skip
         leaves = now + 1 if state.leaving.any() else -1
-        self._kernel(until, leaves, seconds, self.line, self.pace, flow, site)
+        reached = until if self._kernel is not drain else now  # in plain Python it returns after each instant
+        while self._kernel(reached, leaves, seconds, self.line, self.pace, flow, site) > reached < until:
+            reached = min(int(flow.numbers[NOW]), until)
+            meanwhile()
         return flow.begun

@@ -1,4 +1,4 @@
-"""Machine code for predictions of a Slurm is made by two other processes, for which a plan waits."""
+"""Machine code for predictions of a Slurm is made by two other processes, while this one predicts in plain Python."""
 
 import pytest
 

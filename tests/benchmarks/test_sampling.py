@@ -17,7 +17,7 @@ import time
 import numpy as np
 from made_queues import long_queue
 
-from gas.prediction.slurm import COARSE, LARGE, PLANS
+from gas.prediction.slurm_samples import COARSE, LARGE, PLANS
 from gas.slurm.beginning import Beginning
 from gas.slurm.sampler import Sampler
 

@@ -26,12 +26,12 @@ def on(plan, processors):
     return next(c for c in plan["candidates"] if c["processors"] == processors)
 
 
-def accounted(path, jobs=200):
-    """Write sacct's output: jobs that used a tenth of their ten hours."""
+def accounted(path, jobs=200, wait=0):
+    """Write sacct's output: jobs that waited, and used a tenth of their ten hours."""
     lines = ["JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State"]
     for n in range(jobs):
         submit = ENDED - (jobs - n) * HOUR
-        lines.append(f"{n}|ann|10:00:00|{HOUR}|{submit}|{submit}|{submit + HOUR}|1|1|COMPLETED")
+        lines.append(f"{n}|ann|10:00:00|{HOUR}|{submit - wait}|{submit}|{submit + HOUR}|1|1|COMPLETED")
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -88,8 +88,35 @@ def test_a_plan_does_not_wait_for_machine_code(gas, app, slurm, tmp_path, monkey
     config = str(tmp_path / "gas.toml")
     result = gas("plan", app, "--config", config, "--stale-ok", "--samples", "5", "--predict", "auto", "--json")
     (scheduler,) = result.json["prediction"]["schedulers"]
-    assert (scheduler["predicted"], result.code) == (False, 1)
-    assert "its simulator is still being compiled" in result.err
+    assert (scheduler["predicted"], scheduler["samples"], result.code) == (True, 5, 0)
+    assert "compiling" not in result.err
+
+
+def test_no_start_is_predicted_before_the_end_of_a_long_prediction(gas, app, slurm, tmp_path, monkeypatch):
+    accounted(slurm.folder / "accounting")
+    monkeypatch.setattr("gas.agent.choice.QUICK_SECONDS", 0)
+    monkeypatch.setattr("gas.agent.choice.seconds_since", lambda answers: 12.5)
+    config = str(tmp_path / "gas.toml")
+    result = gas("plan", app, "--config", config, "--stale-ok", "--samples", "5", "--predict", "auto", "--json")
+    assert result.code == 0, result.err
+    starts = [one["predicted"]["start_low"] - result.json["now"] for one in result.json["candidates"]]
+    assert min(starts) == 13
+    assert len([line for line in slurm.lines("calls") if line.startswith("squeue")]) == 1, "it was read once"
+
+
+def test_where_there_is_no_time_for_samples_similar_jobs_are_the_prediction(gas, slurm, tmp_path, monkeypatch):
+    accounted(slurm.folder / "accounting", wait=1800)
+    monkeypatch.setattr("gas.agent.prediction.compiled_beside", lambda: True)
+    monkeypatch.setattr("gas.agent.prediction.seconds_left", lambda answer: 0.0)
+    monkeypatch.setattr("gas.prediction.history.learning_is_ready", lambda: False)
+    monkeypatch.setattr(Queue, "uncompiled", lambda queue, arrivals: True)
+    alike = tmp_path / "alike.toml"
+    alike.write_text('name = "alike"\n[speedup]\nmodel = "table"\ntimes = { 1 = 36000 }\n[walltime]\nsafety = 1\n')
+    config = str(tmp_path / "gas.toml")
+    result = gas("plan", str(alike), "--config", config, "--stale-ok", "--predict", "auto", "--json")
+    assert result.code == 0, result.err
+    assert "predicted by the waits of the last similar jobs, without its present queue" in result.err
+    assert result.json["best"]["predicted"]["start"] - result.json["now"] == 1800
 
 
 def test_what_sacct_says_badly_is_left_out_and_counted(gas, app, slurm, tmp_path):

@@ -52,6 +52,16 @@ def test_the_least_expected_finish_is_chosen_whatever_was_promised():
     assert found.candidates == [LARGE, SMALL]
 
 
+def test_no_start_is_predicted_before_the_instant_of_the_answer():
+    found = chosen(plan_of(SMALL, LARGE), {4: [0] * 40, 8: [100] * 40}, risk=0.9).as_of(NOW + 50)
+    now, later = found.predictions[SMALL], found.predictions[LARGE]
+    assert (now.start_low, now.start, now.start_high) == (NOW + 50,) * 3
+    assert (now.finish, now.finish_at_risk) == (NOW + 550, NOW + 550)
+    assert (later.start, later.finish, later.finish_at_risk) == (NOW + 100, NOW + 250, NOW + 250)
+    assert (found.now, found.planned.now) == (NOW + 50, NOW)
+    assert "predicted to start in 50s" in found.in_words
+
+
 def test_the_plan_stays_as_the_planner_made_it():
     plan = plan_of(SMALL, LARGE)
     found = chosen(plan, {4: [0, 0], 8: [100, 300]})

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gas.prediction.similar import SIMILAR, Similar
+from gas.prediction import LEAST_SAMPLES
+from gas.prediction.similar import SIMILAR, Similar, forecast_of_similar
 
 
 def columns(*rows):
@@ -31,3 +32,12 @@ def test_jobs_of_another_queue_are_not_alike_where_queues_count():
     made = [*columns((0, 7, 4, 600), (0, 8, 4, 600)), np.array([1, 2])]
     assert Similar(*made).waits(100, 4, 600, 2).tolist() == [8]
     assert Similar(*made[:4]).waits(100, 4, 600).tolist() == [7, 8]
+
+
+def test_without_a_simulation_jobs_wait_as_similar_ones_did_if_there_are_enough():
+    waits = [np.arange(LEAST_SAMPLES), np.arange(LEAST_SAMPLES) + 300]
+    found = forecast_of_similar(waits, 1000, [900, 1200], [60, 60])
+    assert (found.latest.tolist(), found.alone.any()) == ([1000, 1200], False)
+    assert found.expected_start.round().tolist() == [1000 + 4, 1300 + 4]
+    assert forecast_of_similar([waits[0], waits[1][1:]], 1000, [900, 1200], [60, 60]) is None
+    assert forecast_of_similar([], 1000, [], []) is None

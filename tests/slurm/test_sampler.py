@@ -36,7 +36,7 @@ def test_each_sample_begins_anew_with_other_run_times_and_other_jobs():
 def test_what_samples_need_is_compiled_ahead_by_a_run_of_one_job(monkeypatch):
     asked = []
     monkeypatch.setattr("gas.slurm.sampler.compiled", asked.append)
-    monkeypatch.setattr("gas.slurm.sampler.fastest", lambda kernel, steps: lambda *given: asked.append(kernel(*given)))
+    monkeypatch.setattr("gas.slurm.sampler.fastest", lambda kernel, steps: lambda *a: asked.append(kernel(*a)) or 0)
     compile_starts()
     compile_plans()
     assert asked == [run_pass, fit_idle, run_cycle, drain, 0]  # it has started at once

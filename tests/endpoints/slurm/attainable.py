@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from recorded_runs import SPREAD, Habits, Recorded
 
-import gas.prediction.slurm
+import gas.prediction.slurm_samples
 from gas.prediction.forecast import Forecast
 from gas.prediction.forward import NO_ARRIVALS, Arrivals
 from gas.prediction.ledger import INTERVAL
@@ -88,7 +88,7 @@ class ByHabits:
         """
         queue = replace(asked.queue, jobs=asked.queue.jobs[:1])
         self._queue, self._know_running = queue, know_running
-        with patch.object(gas.prediction.slurm, "Alike", self._alike):
+        with patch.object(gas.prediction.slurm_samples, "Alike", self._alike):
             made, _ = queue.forecast(
                 self,
                 [asked.execution_time],
