@@ -204,6 +204,7 @@ class Predictor:
         )
         with saying:
             made, further = made_by(past)
+        simulated = len(made.starts) if isinstance(made, Forecast) else made.samples
         if isinstance(made, NotPredicted) and made.soon:
             likely = forecast_of_similar(self._beside.get(answer.name, ()), found.now, planned, lasts)
             if likely is not None:
@@ -220,7 +221,7 @@ class Predictor:
             "history": history.name,
             "policy": policy,
             "predicted": isinstance(made, Forecast),
-            "samples": len(made.starts) if isinstance(made, Forecast) else made.samples,
+            "samples": simulated,
             "running": int(snapshot.running.sum()),
             "waiting": snapshot.waiting,
             "unknown_users": strangers,

@@ -5,6 +5,7 @@ import time
 import pytest
 from fake_slurm import FakeSlurm
 
+from gas.prediction import LEAST_SAMPLES
 from gas.prediction.slurm import Queue
 
 pytest.importorskip("numba")
@@ -117,6 +118,7 @@ def test_where_there_is_no_time_for_samples_similar_jobs_are_the_prediction(gas,
     assert result.code == 0, result.err
     assert "predicted by the waits of the last similar jobs, without its present queue" in result.err
     assert result.json["best"]["predicted"]["start"] - result.json["now"] == 1800
+    assert result.json["prediction"]["schedulers"][0]["samples"] < LEAST_SAMPLES
 
 
 def test_what_sacct_says_badly_is_left_out_and_counted(gas, app, slurm, tmp_path):
