@@ -18,11 +18,13 @@ from typing import Any
 
 os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # an installed plug-in imports trio in each process, and is not needed
 
+import ahead
 import budget
 import bytecode
 import folded
 import installed
 import layers
+import prompt
 import pytest
 import reports
 import requests
@@ -75,6 +77,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("tx", None) and not hasattr(config, "workerinput"):  # it starts workers
         bytecode.write(list(bytecode.stale()))
+        if config.args_source is pytest.Config.ArgsSource.TESTPATHS:  # all tests
+            config.pluginmanager.register(ahead.Ahead(*ahead.CORE))
         warm.prepare_workers([f"--rootdir={config.rootpath}", f"--config-file={config.inipath}", *config.args])
     config.pluginmanager.register(budget.Budget(config.getoption("budget")))
     config.pluginmanager.register(thorough.Thorough())
@@ -122,6 +126,7 @@ _numbers = count()
 def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tests neither read nor write the configuration or state of their user, and logging ends with each test."""
     _settle_in(tmp_path_factory.getbasetemp() / f"surroundings-{next(_numbers)}", monkeypatch)  # made when written to
+    prompt.install()
     monkeypatch.delenv("GAS_CONFIG", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
     yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import signal
@@ -128,6 +129,10 @@ def ask_to_drain(directory: Path) -> int | None:
     return pid
 
 
+TICK = 0.1
+"""Seconds between two looks whether a service is to stop, by a signal or as it has drained."""
+
+
 class _Server(uvicorn.Server):
     """uvicorn, which also stops when a draining scheduler is empty, and ends event streams when it stops."""
 
@@ -156,6 +161,15 @@ class _Server(uvicorn.Server):
         )
         super().__init__(config)
         self._scheduler = scheduler
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked = asyncio.Event()
+
+    def stop(self) -> None:
+        """Stop, asked by another thread, without waiting for the next tick."""
+        self.should_exit = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._asked.set)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections by `Door` instead of asyncio's server."""
@@ -168,8 +182,18 @@ class _Server(uvicorn.Server):
         doors = [Door(listener, make, connections, config.ssl) for listener in sockets or []]
         self.servers = cast(Any, doors)  # closed by uvicorn when it stops
 
+    async def main_loop(self) -> None:
+        """Tick until it is time to stop."""
+        self._loop = asyncio.get_running_loop()
+        counter = 0
+        while not await self.on_tick(counter):
+            counter += 1
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK):
+                    await self._asked.wait()
+
     async def on_tick(self, counter: int) -> bool:
-        """Return whether it is time to stop; called ten times a second."""
+        """Return whether it is time to stop; called at each tick."""
         return await super().on_tick(counter) or self._scheduler.is_drained
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -263,7 +287,7 @@ class Embedded:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.should_exit = True
+        self._server.stop()
         self._thread.join()
         self._listener.close()
         self.scheduler.stop()

@@ -9,6 +9,7 @@ import time
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
+import prompt
 import pytest
 import trustme
 from eventually import until
@@ -285,6 +286,7 @@ def test_who_connects_and_says_nothing_is_left_to_the_kernel_and_accepted_when_i
 def secure(tmp_path, monkeypatch):
     """A service with few places that speaks TLS, and the context that trusts it."""
     monkeypatch.setattr(server, "most_connections", lambda: 20)
+    monkeypatch.setattr(prompt, "PAUSE", 1)  # it stops as where no test runs: greetings take time to be given up
     authority = trustme.CA()
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
     trust = ssl.create_default_context()

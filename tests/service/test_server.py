@@ -1,7 +1,11 @@
+import asyncio
 import os
 import socket
+import time
 
+import prompt
 import pytest
+import uvicorn.server
 
 from gas.errors import BadInput, Conflict
 from gas.service.live import LiveScheduler
@@ -35,3 +39,23 @@ def test_an_embedded_service_is_gone_after_its_block(tmp_path):
     port = int(url.rpartition(":")[2])
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_an_embedded_service_stops_between_two_ticks(tmp_path, monkeypatch):
+    monkeypatch.setattr("gas.service.server.TICK", 30)
+    embedded = Embedded(LiveScheduler("x", 4, tmp_path))
+    with embedded:
+        stopping = time.monotonic()
+    assert time.monotonic() - stopping < 15
+    embedded._server.stop()  # once more, after its loop has ended
+
+
+def test_in_tests_a_service_that_stops_takes_no_breath():
+    prompt.install()
+
+    async def pause():
+        begun = time.monotonic()
+        await uvicorn.server.asyncio.sleep(30)
+        return time.monotonic() - begun
+
+    assert asyncio.run(pause()) < 15
