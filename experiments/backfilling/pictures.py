@@ -111,7 +111,7 @@ def _run_times(figure: Figure, results: Mapping[Workload, Mapping[str, Any]]) ->
     for here in axes[1]:
         here.set_xlabel("run time (s)")
     for here in axes[:, 0]:
-        here.set_ylabel("jobs up to it")
+        here.set_ylabel("jobs with at most this run time")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", frameon=False, ncols=len(handles), fontsize=9)
 
@@ -138,7 +138,7 @@ def _legend(figure: Figure, axes: Axes, some_unequal: bool) -> None:
     if some_unequal:
         for policy, name in SCHEMES.items():
             handles.append(Line2D([], [], color=_COLOURS[policy], **_OWN_END))
-            labels.append(f"{name} at its own, later end")
+            labels.append(f"{name}, run to its own end")
     figure.legend(handles, labels, loc="outside upper left", frameon=False, ncols=len(handles), fontsize=9)
 
 

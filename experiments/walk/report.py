@@ -114,7 +114,7 @@ _COLUMNS: Sequence[Shown[_Moments]] = (
     Shown("finishes later", lambda row: row.share(len(row.later)), "the walk"),
     Shown("finishes sooner", lambda row: row.share(row.sooner), "the walk"),
     Shown("median", lambda row: row.later_by(0.5), "if later, by (s)"),
-    Shown("90%", lambda row: row.later_by(0.9), "if later, by (s)"),
+    Shown("90th percentile", lambda row: row.later_by(0.9), "if later, by (s)"),
     Shown("maximum", lambda row: row.later_by(1), "if later, by (s)"),
     Shown("exact", lambda row: _mean(row.exact), "mean turn-around time (s)"),
     Shown("walk", lambda row: _mean(row.walked), "mean turn-around time (s)"),

@@ -378,10 +378,16 @@ def _show(found: Backtested) -> None:
         _show_table(table)
     say()
     say(
-        "factor 2: share of the jobs that waited for more than 10 minutes and were predicted within a factor of two, a "
-        "minute added to both"
+        "mean error, median error: distance of predicted and recorded start; ≤ 1 min: share of the jobs with that error"
     )
-    say("Gas nearer: share of the jobs for which Gas was closer than the best simple prediction")
+    say(
+        "90% intervals held: share of the intervals that contained the recorded start; median width: of these intervals"
+    )
+    say(
+        "factor 2: of the jobs that waited for more than 10 minutes, the share whose wait was predicted within a "
+        "factor of two, after adding a minute to both waits"
+    )
+    say("Gas nearer: where Gas and the best simple prediction differ, the share of the jobs for which Gas was closer")
     say("!: significantly below the bound; ± is half of a 90% interval over parts of the log")
 
 

@@ -135,16 +135,20 @@ _METHOD = (
 _LIMITS = (
     "The log does not show reservations, limits, holds, dependencies and down nodes. If these delay jobs, starts are "
     "later than predicted, until earlier outcomes have corrected the intervals.",
-    "The simulation adds up the most processors that each partition has used so far. If the machine has as many, each "
-    "partition has its own processors; otherwise the simulation treats the machine as one pool.",
+    "Each partition is assumed to have as many processors as it has used at most so far. If all partitions together "
+    "have no more than the machine, each is simulated with its own processors; otherwise the machine is simulated as "
+    "one pool.",
     "± is half of a 90% interval over twelve consecutive parts of the log. A class is marked (!) only if its whole "
-    f"interval is below the bound ({HELD:.0%} of the intervals held, {FACTOR_SHARE:.0%} within a factor of two, Gas "
-    "nearer in half of the cases); of twenty classes, one may be marked by chance.",
+    f"interval is below the bound ({HELD:.0%} of the intervals contain the start, {FACTOR_SHARE:.0%} of the waits are "
+    "within a factor of two, Gas is nearer in half of the cases); of twenty classes, one may be marked by chance.",
     "Classes by recorded wait are known only in hindsight: at submission, the class of a job is unknown.",
 )
 _SIMPLE = (
-    "Simple predictions: the median wait of the last 50 started jobs of similar size and walltime, and the planned "
-    "start if all jobs use their whole walltimes."
+    "Simple predictions: the median wait of the last 50 started jobs of similar size and walltime (“last similar "
+    "jobs”), and the planned start if all jobs use their whole walltimes (“whole walltimes used”). Errors are "
+    "distances of predicted and recorded start; “≤ 1 min” is the share of the jobs with an error of at most a minute. "
+    "“factor 2” is the share, among jobs that waited for more than 10 minutes, whose wait was predicted within a "
+    "factor of two, after adding a minute to both waits."
 )
 
 
@@ -161,14 +165,14 @@ def report_of(
 
     ways, groups = tables_of(outcomes, classes)
     waited = (
-        "Left: the share of intervals that held, for intervals of 10 to 95%. On the dashed line, intervals hold as "
-        "often as they should; below it, they are too narrow. A job that starts at once, as predicted, is inside any "
-        "interval. Right: the recorded wait of each job against the predicted one; between the dashed lines, "
-        "predictions are within a factor of two."
+        "Left: how often the predicted interval contained the recorded start, for intervals of 10% to 95% probability. "
+        "On the dashed line this is as often as it should be; below the line, intervals are too narrow. If a job "
+        "starts at once, as predicted, every interval contains its start. Right: the recorded wait of each job "
+        "against the predicted one; between the dashed lines, predictions are within a factor of two."
     )
     course = (
-        "The share of 90% intervals that held, over the time of the log: a moving average over as many predictions as "
-        "the axis says. The band is 85 to 95%."
+        "The share of 90% intervals that contained the recorded start, over the time of the log: each point is the "
+        "share among the last predictions, whose number is at the axis. The grey band is 85 to 95%."
     )
     shown = (
         "Classes of jobs, with intervals over twelve parts of the log; orange marks classes significantly below the "

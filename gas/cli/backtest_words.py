@@ -103,16 +103,16 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
     gas, other = scores_of(both, "median"), scores_of(both, name)
     held = of_few(everybody.held, everybody.jobs)
     found = [
-        f"{INTERVAL:.0%} intervals held {held} of {many(len(outcomes), 'recorded start')}; half of them are wider than "
-        f"{seconds_text(everybody.width)}."
+        f"{held} of {many(len(outcomes), 'recorded start')} were inside their {INTERVAL:.0%} intervals; half of the "
+        f"intervals are wider than {seconds_text(everybody.width)}."
     ]
     certain = [one for one in outcomes if one.one_instant]
     if len(certain) >= FEWEST:
         rest = held_share([one for one in outcomes if not one.one_instant])
-        besides = "" if rest is None else f", and {percent(rest)} of the others"
+        besides = "" if rest is None else f", against {percent(rest)} of the other intervals"
         found.append(
-            f"{percent(len(certain) / len(outcomes))} of these intervals are one instant, such as the submission; "
-            f"{percent(held_share(certain))} of them held{besides}."
+            f"{percent(len(certain) / len(outcomes))} of the intervals are a single instant, such as the submission: "
+            f"{percent(held_share(certain))} of these contained the start{besides}."
         )
     if other.jobs:
         rival = f"{seconds_text(other.median_error)} for the best simple prediction ({NAMES[name]})"
@@ -132,7 +132,7 @@ def good_sentences(outcomes: Sequence[Outcome], classes: Sequence[JobClass]) -> 
                 where = f"; Gas for the same jobs: {percent(gas.within_factor_2)}"
                 also = f"; Gas for the same jobs: {seconds_text(ours)}"
             against = f" ({NAMES[name]}: {percent(other.within_factor_2)}{where})"
-            beside = f", and half of them to within {seconds_text(its)} ({NAMES[name]}: {seconds_text(others)}{also})"
+            beside = f"; their median error is {seconds_text(its)} ({NAMES[name]}: {seconds_text(others)}{also})"
         found.append(
             f"Of the {many(everybody.delayed, 'job')} that waited for more than {shortly(FACTOR_FROM)}, "
             f"{of_few(everybody.within_factor_2, everybody.delayed)} were predicted within a factor of two{against}"
@@ -165,16 +165,17 @@ def bad_sentences(classes: Sequence[JobClass], *, more: bool = False) -> list[st
     far = _listed([(one, one.delayed, one.within_factor_2) for one in parts if one.far_off], FACTOR_SHARE)
     beaten = _listed([(one, one.told_apart, one.beaten) for one in parts if one.no_better], 0.5)
     found = [
-        f"{what}{' overall, and significantly' if at_all else ''} for: {which}." if which else f"{what}."
+        f"{what}: {'overall, and ' if at_all else ''}for {which}." if which else f"{what}: overall."
         for what, at_all, which in (
-            (f"Fewer than {HELD:.0%} of the intervals held", everybody.too_narrow, narrow),
+            (f"Significantly fewer than {HELD:.0%} of the intervals contain the start", everybody.too_narrow, narrow),
             (
-                f"Fewer than {FACTOR_SHARE:.0%} of the waits above {shortly(FACTOR_FROM)} are within a factor of two",
+                f"Significantly fewer than {FACTOR_SHARE:.0%} of the waits above {shortly(FACTOR_FROM)} are predicted "
+                "within a factor of two",
                 everybody.far_off,
                 far,
             ),
             (
-                "The simple prediction was closer than Gas in most cases in which they differ",
+                "Where the two differ, the simple prediction is significantly more often closer than Gas",
                 everybody.no_better,
                 beaten,
             ),
@@ -193,8 +194,8 @@ def bad_sentences(classes: Sequence[JobClass], *, more: bool = False) -> list[st
         which = f"None of the {enough} classes of jobs with at least {FEWEST} predictions is"
         found.append(
             f"{which if enough > 1 else f'The only class of jobs with at least {FEWEST} predictions is not'} "
-            f"significantly below {HELD:.0%} of the intervals held or {FACTOR_SHARE:.0%} of the waits within a factor "
-            "of two."
+            f"significantly below its bound: {HELD:.0%} of the intervals contain the start, {FACTOR_SHARE:.0%} of the "
+            "waits are predicted within a factor of two."
         )
     if few:
         hint = "; predict more jobs (--jobs N)" if more else ""

@@ -158,7 +158,7 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         named = args and not args[0].startswith("-") and args[0] not in COMMANDS
         if named and args[0] not in self.list_commands(ctx):
-            hint = nearest(args[0], self.list_commands(ctx), otherwise="; gas --help lists the commands")
+            hint = nearest(args[0], self.list_commands(ctx), otherwise="")
             if args[0].lower() in MEANT:
                 hint = f"; did you mean gas {MEANT[args[0].lower()]}?"
             ctx.fail(f'there is no command "{args[0]}"{hint}')

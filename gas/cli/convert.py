@@ -100,7 +100,7 @@ def convert_command(
             f"gas: {part.name}: has no machine size; the size of the largest job is used instead (--processors sets it)"
         )
     if found == "sacct" and (lost := without_field(part)):
-        note(f"gas: {part.name}: sacct has no field for {', '.join(lost)}; swf, csv and parquet keep them")
+        note(f"gas: {part.name}: not kept in the sacct format: {', '.join(lost)}; swf, csv and parquet keep them")
     _write(data, output)
     malformed = sum(whole.skipped.values())
     written = len(part) - sum(left_out.values())

@@ -96,7 +96,7 @@ def plan_command(
         if found.best is not None and work.script is not None:
             if not (explain or everything):
                 show_impossible_sizes(found)
-            say(f"\nprocessors are {work.counts} ({work.script.path})" if app.unit == "processors" else "")
+            say(f'\n"processors" counts {work.counts} ({work.script.path})' if app.unit == "processors" else "")
             say(f"submit it: {repeated(context, 'submit')}")
             if (line := _line_of(app, planned)) is not None:
                 say(f"or by hand: {line}")

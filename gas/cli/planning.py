@@ -95,7 +95,8 @@ StaleOk = Annotated[
     bool,
     typer.Option(
         "--stale-ok",
-        help="Also use stale availability lists: more than an hour (file) or a minute (scheduler) away from now.",
+        help="Also use stale availability lists: files that are more than an hour old (or ahead of the clock), and "
+        "schedulers whose clock differs by more than a minute.",
     ),
 ]
 
@@ -193,7 +194,9 @@ class Spreading:
         bool,
         typer.Option(
             "--coallocate",
-            help="Also consider several S³ machines that start together; take them if that finishes sooner than one.",
+            help=(
+                "Also consider running on several S³ machines that start together, if that finishes sooner than on one."
+            ),
         ),
     ] = False
     most_machines: Annotated[

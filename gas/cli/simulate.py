@@ -108,9 +108,9 @@ def simulate_command(
         str | None,
         typer.Option(
             "--notice",
-            metavar="N%:TIME",
-            help="Under s3: N% of the jobs have TIME to answer offers of earlier starts; with 25%:10m:2m, they answer "
-            "after 2 minutes.",
+            metavar="N%:TIME[:TIME]",
+            help="Under s3: N% of the jobs have TIME to answer offers of earlier starts. They accept each offer "
+            "at once or, with 25%:10m:2m, after 2 minutes.",
         ),
     ] = None,
     months: Annotated[bool, typer.Option("--months", help="Also show results by month of submission.")] = False,

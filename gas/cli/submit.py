@@ -79,7 +79,10 @@ def submit_command(
         typer.Option(
             "--notice",
             metavar="TIME",
-            help="On S³: ask before moving it to an earlier start (gas offer); you have TIME (up to 1d) to answer.",
+            help=(
+                "On S³: before the job is moved to an earlier start, ask (gas offer); you have TIME (up to 1d) to "
+                "answer."
+            ),
         ),
     ] = None,
     redundant: Annotated[
@@ -117,11 +120,11 @@ def submit_command(
     by the chosen values. The job also has them in its environment (GAS_PROCESSORS, GAS_GPUS and so on). Write {{gpus}}
     for a literal {gpus}.
 
-    Gas submits a Slurm job script unchanged, and sets only its size, time limit, partition, account and QOS.
+    Gas does not change a Slurm job script: its size, time limit, partition, account and QOS are options of sbatch.
 
     One call submits at most one job, even if the network fails. Calls with the same --key submit one job in total;
-    later calls report that job. With --redundant, this holds for each scheduler, and one of the jobs runs (`gas guide
-    coallocation`).
+    later calls report that job. With --redundant, each scheduler gets at most one job, and only one of the jobs runs
+    (`gas guide coallocation`).
     """
     command = tuple(context.args)
     planning.refuse_standard_input_of(subject)

@@ -217,5 +217,5 @@ def _note_summary(summary: dict[str, Any]) -> None:
         f"run time {duration_text(round(summary['mean_run_time']))} on average, "
         f"{duration_text(summary['longest_run_time'])} at most; "
         f"{summary['mean_processors']:.1f} processors on average, {summary['largest_job']:,} at most; "
-        f"{summary['serial']:.0%} serial, {summary['power_of_two']:.0%} 1 or a power of two"
+        f"{summary['serial']:.0%} serial, {summary['power_of_two']:.0%} on a power of two (1 included)"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -122,7 +122,7 @@ def _draw_waits(axes: Axes, outcomes: Sequence[Outcome]) -> None:
         axis.set_ticks(ticks, [_TICKS[tick] for tick in ticks])
         axis.set_ticks([], minor=True)
     tidy(axes)
-    axes.legend(loc="upper left", fontsize=8.5, framealpha=0.9, markerscale=2)
+    _legend_above(axes, columns=2, markerscale=2)
 
 
 def _draw_course(axes: Axes, outcomes: Sequence[Outcome]) -> None:
@@ -134,7 +134,7 @@ def _draw_course(axes: Axes, outcomes: Sequence[Outcome]) -> None:
     axes.axhline(90, color=GREY, linewidth=0.8, linestyle="--")
     axes.plot(days[last - 1 :] - days[0], share, color=_INSIDE, linewidth=1.4)
     axes.set(ylim=(min(50.0, float(share.min()) - 2), 101), xlabel="day of the log")
-    axes.set_ylabel(f"% of 90% intervals that held, last {last}")
+    axes.set_ylabel(f"% of last {last} intervals with the start")
     tidy(axes)
 
 
@@ -156,9 +156,22 @@ def _draw_reliability(axes: Axes, outcomes: Sequence[Outcome]) -> None:
                 label=f"{label}: {of.sum():,}",
             )  # fmt: skip
     axes.set(xlim=(0, 100), ylim=(0, 101), xlabel="probability of the interval, %")
-    axes.set_ylabel("% of intervals that held")
+    axes.set_ylabel("% of intervals that contain the start")
     tidy(axes)
-    axes.legend(loc="lower right", fontsize=8.5, framealpha=0.9)
+    _legend_above(axes, columns=1)
+
+
+def _legend_above(axes: Axes, *, columns: int, **options: Any) -> None:
+    """Place the legend above the axes, since points and lines may be anywhere inside them."""
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        borderaxespad=0.2,
+        ncols=columns,
+        fontsize=8.5,
+        frameon=False,
+        **options,
+    )
 
 
 def _of_classes(classes: Sequence[JobClass]) -> Figure:
@@ -170,7 +183,7 @@ def _of_classes(classes: Sequence[JobClass]) -> Figure:
     names = [f"{one.kind}: {one_line(one.name, 24)}" if one.kind else "all jobs" for one in classes]
     figures: tuple[tuple[Axes, float, list[Interval | None], list[int], list[bool], str], ...] = (
         (held, HELD, [one.held for one in classes], [one.jobs for one in classes],
-         [one.too_narrow for one in classes], "% of 90% intervals that held"),
+         [one.too_narrow for one in classes], "% of 90% intervals that contain the start"),
         (near, FACTOR_SHARE, [one.within_factor_2 for one in classes], [one.delayed for one in classes],
          [one.far_off for one in classes], "% within a factor of two, of those that waited > 10 min"),
     )  # fmt: skip
@@ -180,12 +193,13 @@ def _of_classes(classes: Sequence[JobClass]) -> Figure:
             if one is None:
                 continue
             judged = one.half_width is not None and count >= FEWEST
-            width = 100 * one.half_width if judged and one.half_width else None
+            width = one.half_width if judged and one.half_width else 0.0
+            ends = 100 * np.array([[min(width, one.mean)], [min(width, 1 - one.mean)]])  # not beyond 0 and 100%
             axes.errorbar(
-                100 * one.mean, place, xerr=width, fmt="o", color=_OUTSIDE if worse else _INSIDE, markersize=4.5,
-                linewidth=1.1, alpha=1 if judged else 0.35,
+                100 * one.mean, place, xerr=ends if width else None, fmt="o", color=_OUTSIDE if worse else _INSIDE,
+                markersize=4.5, linewidth=1.1, alpha=1 if judged else 0.35, clip_on=False, zorder=3,
             )  # fmt: skip
-            axes.text(101.5, place, f"{count:,}", fontsize=7.5, color=GREY, va="center")
+            axes.text(103, place, f"{count:,}", fontsize=7.5, color=GREY, va="center")
         axes.set(xlim=(0, 100), xlabel=label)
         for end in [place - 0.5 for place in places[1:] if classes[place].kind != classes[place - 1].kind]:
             axes.axhline(end, color=FAINT, linewidth=0.9)

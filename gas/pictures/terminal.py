@@ -292,9 +292,9 @@ def _legend(
     free_mark = (_ASCII_EIGHTHS if ascii else _EIGHTHS)[8], _FREE
     best_mark = (_ASCII_SHADE if ascii else _EIGHTHS[8] if colour else _SHADE), _BEST
     tail = int(availability.starts[-1]) - now
-    more = f" (changes until +{duration_text(tail)})" if tail >= span else ""
+    more = f" (still changes until +{duration_text(tail)}, not shown)" if tail >= span else ""
     if best is None:
-        endings = [f" free all through each column{more}", f" free{more}", " free"]
+        endings = [f" free during the whole column{more}", f" free{more}", " free"]
         return _text([free_mark, *_plain(next(e for e in endings if len(e) < width))], colour)
     size = best.size_text
     full = f"{called}: {request_text(best, now)}"

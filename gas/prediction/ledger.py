@@ -159,7 +159,7 @@ class Coverage(NamedTuple):
         if self.afterwards:
             all_of = "all" if self.afterwards == self.outcomes else f"{self.afterwards:,}"
             later = f", {all_of} predicted afterwards from its history"
-        return f"{INTERVAL:.0%} intervals held {self.share:.0%} of the last {self.outcomes:,} starts{later}"
+        return f"{INTERVAL:.0%} intervals contained {self.share:.0%} of the last {self.outcomes:,} starts{later}"
 
     def to_wire(self) -> dict[str, Any]:
         """Return it as JSON."""

@@ -146,7 +146,7 @@ def test_a_start_that_is_seen_is_noted_once_and_said(taught, remarks):
     likely = made.planned.plan.predictions[made.planned.best]
     job = {**made.job, "start": likely.start}
     said = note_start(taught, job, remarks.append)
-    assert said.startswith("its start was in the predicted interval; 90% intervals held ")
+    assert said.startswith("its start was in the predicted interval; 90% intervals contained ")
     assert note_start(taught, job, remarks.append) == ""
 
 

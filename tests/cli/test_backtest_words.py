@@ -10,10 +10,10 @@ from gas.intervals import Interval
 
 def test_how_good_it_is_beside_the_best_simple_prediction():
     assert good_sentences(outcomes_of(1000), [ALL]) == [
-        "90% intervals held 90 ± 2% of 1,000 recorded starts; half of them are wider than 1h30m.",
+        "90 ± 2% of 1,000 recorded starts were inside their 90% intervals; half of the intervals are wider than 1h30m.",
         "The median error is 16m40s, against 33m20s for the best simple prediction (last similar jobs).",
         "Of the 500 jobs that waited for more than 10m, 60 ± 2% were predicted within a factor of two "
-        "(last similar jobs: 0%), and half of them to within 16m40s (last similar jobs: 33m20s).",
+        "(last similar jobs: 0%); their median error is 16m40s (last similar jobs: 33m20s).",
     ]
     none = replace(ALL, delayed=0, within_factor_2=None)
     assert good_sentences(outcomes_of(1000), [none])[-1] == (
@@ -27,9 +27,10 @@ def test_intervals_of_one_instant_and_the_others_are_counted_apart():
     wide = [replace(one, low=0, high=one.wait - (number < 50)) for number, one in enumerate(outcomes_of(200))]
     said = good_sentences([*at_once, *wide], [ALL])[1]
     assert said == (
-        "75% of these intervals are one instant, such as the submission; 100% of them held, and 75% of the others."
+        "75% of the intervals are a single instant, such as the submission: 100% of these contained the start, against "
+        "75% of the other intervals."
     )
-    assert good_sentences(at_once, [ALL])[1].endswith("submission; 100% of them held.")
+    assert good_sentences(at_once, [ALL])[1].endswith("submission: 100% of these contained the start.")
     assert good_sentences([*at_once[:49], *wide], [ALL])[1].startswith("The median error is "), "too few of them"
 
 
@@ -42,7 +43,7 @@ def test_two_predictions_are_compared_for_the_jobs_of_which_both_said_something(
         "comparison omits 400 jobs without a simple prediction."
     )
     assert sentences[2].endswith(
-        "(last similar jobs: 0%; Gas for the same jobs: 100%), and half of them to within 0s "
+        "(last similar jobs: 0%; Gas for the same jobs: 100%); their median error is 0s "
         "(last similar jobs: 33m20s; Gas for the same jobs: 16m40s)."
     )
 
@@ -57,20 +58,21 @@ def test_where_the_simple_prediction_is_closer_that_is_said():
 def test_half_of_the_jobs_that_waited_are_of_all_of_them():
     far = [replace(one, similar=None, median=one.wait + 99_999.0) for one in outcomes_of(1500)]
     sentence = good_sentences([*far, *outcomes_of(300)], [ALL])[2]
-    assert "and half of them to within 1d03h (last similar jobs: 33m20s; Gas for the same jobs: 16m40s)." in sentence
+    assert "; their median error is 1d03h (last similar jobs: 33m20s; Gas for the same jobs: 16m40s)." in sentence
 
 
 def test_for_whom_it_is_not_good_is_said_with_counts_first_where_most_is_missing():
     small = class_of("partition", "gpu", 100, held=0.5)
     large = class_of("processors", "33–128", 300, held=0.7)
     assert bad_sentences([ALL, small, large]) == [
-        "Fewer than 85% of the intervals held for: processors 33–128 (70 ± 2% of 300); partition gpu (50 ± 2% of 100)."
+        "Significantly fewer than 85% of the intervals contain the start: for processors 33–128 (70 ± 2% of 300); "
+        "partition gpu (50 ± 2% of 100)."
     ]
     far = class_of("walltime", "1d or more", 300, near=0.3)
     overall = replace(ALL, within_factor_2=Interval(0.4, 0.05))
     assert bad_sentences([overall, far]) == [
-        "Fewer than 50% of the waits above 10m are within a factor of two overall, and significantly for: walltime "
-        "1d or more (30 ± 2% of 150)."
+        "Significantly fewer than 50% of the waits above 10m are predicted within a factor of two: overall, and for "
+        "walltime 1d or more (30 ± 2% of 150)."
     ]
 
 
@@ -90,14 +92,16 @@ def test_what_cannot_be_said_is_not_said():
     assert bad_sentences([short]) == ["The log is too short to compare classes of jobs."]
     few, unclear = class_of("partition", "gpu", 40, held=0.1), class_of("partition", "cpu", 900, held=0.84)
     sentences = bad_sentences([ALL, few, unclear])
-    assert sentences[0].startswith("The only class of jobs with at least 50 predictions is not significantly below 85%")
+    assert sentences[0].startswith(
+        "The only class of jobs with at least 50 predictions is not significantly below its bound: 85%"
+    )
     assert bad_sentences([ALL, few, unclear, replace(unclear, name="all")])[0].startswith(
         "None of the 2 classes of jobs with at least 50 predictions is significantly below"
     )
     assert bad_sentences([ALL, few, unclear], more=True)[1].endswith("cannot be judged; predict more jobs (--jobs N).")
     assert sentences[1:] == ["1 of 2 classes have fewer than 50 predictions and cannot be judged."]
     assert good_sentences(outcomes_of(40), [class_of("", "all", 40)])[0].startswith(
-        "90% intervals held 90% of 40 recorded starts; "
+        "90% of 40 recorded starts were inside their 90% intervals; "
     )
 
 

@@ -54,7 +54,7 @@ def test_what_sacct_has_no_field_for_is_said(gas, log, tmp_path):
     log.write_text(SWF.replace("1 7 -1 -1", "1 7 -1 3").replace("9 0 30 2", "9 0 30 1"))
     done = gas("convert", log, tmp_path / "a.sacct")
     assert (
-        "sacct has no field for requested processors, executable, the header; swf, csv and parquet keep them"
+        "not kept in the sacct format: requested processors, executable, the header; swf, csv and parquet keep them"
         in done.err
     )
     assert "sacct has no field" not in gas("convert", log, tmp_path / "a.csv").err

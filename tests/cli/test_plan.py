@@ -319,7 +319,7 @@ def test_plot_draws_a_file(gas, example, paper, tmp_path):
         (["plan", "LU", "-a", "PAPER", "--stale-ok", "--explian"], "No such option"),
         (["plann"], 'did you mean "plan"'),
         (["list"], 'there is no command "list"; did you mean gas status?'),
-        (["xyzzy"], 'there is no command "xyzzy"; gas --help lists the commands'),
+        (["xyzzy"], 'there is no command "xyzzy" (see gas --help)'),
     ],
 )
 def test_bad_command_lines_are_one_message_and_exit_2(gas, lu, paper, arguments, message, tmp_path, monkeypatch):

@@ -39,7 +39,7 @@ def test_without_a_configuration_the_partitions_of_the_slurm_that_is_here_are_as
     assert found.code == 0, found.err
     assert "ocean: " in found.out
     assert "gastest-main" in found.out
-    assert "processors are tasks of 2 CPUs (job.sh)" in found.out
+    assert '"processors" counts tasks of 2 CPUs (job.sh)' in found.out
     assert "submit it: gas submit --script job.sh --sizes 4,8,16 --time 4h,130m,80m --stale-ok\n" in found.out
     assert "or by hand: sbatch --parsable --job-name=ocean --time=" in found.out
     calls = fake.lines("calls")

@@ -157,14 +157,14 @@ def test_no_escapes_without_colour_and_no_foreign_letters_with_ascii():
 def test_the_legend_says_as_much_as_has_room():
     # The best turn-around time is 10 s, so six times that is shown, and the last change lies behind.
     tail = AvailabilityList.of([0, 1, 5, 6, 7, 10**6], [5, 10, 0, 10, 20, 40])
-    assert [picture(tail, width=w, best=B).split("\n")[-1] for w in (90, 70, 40, 30, 20)] == [
-        "█ free (changes until +11d13h)  ▒ best: 20 processors, starts in 7s, finishes in 10s",
+    assert [picture(tail, width=w, best=B).split("\n")[-1] for w in (110, 70, 40, 30, 20)] == [
+        "█ free (still changes until +11d13h, not shown)  ▒ best: 20 processors, starts in 7s, finishes in 10s",
         "█ free  ▒ best: 20 processors, starts in 7s, finishes in 10s",
         "█ free  ▒ 20 processors, +7s to +10s",
         "▒ 20 processors, +7s to +10s",
         "▒ 20 processors",
     ]
-    assert picture(tail, width=60).split("\n")[-1] == "█ free all through each column"
+    assert picture(tail, width=60).split("\n")[-1] == "█ free during the whole column"
 
 
 @given(scenes(), st.integers(NARROWEST, 200), st.integers(LOWEST, 30), st.booleans(), st.booleans())

@@ -160,7 +160,7 @@ def test_how_well_intervals_held_is_said_in_words_and_as_json():
     live(ledger, 1.0, 600, seed=2)
     ledger.learn(10**9)
     said = ledger.coverage()
-    assert str(said) == f"90% intervals held {said.held / 400:.0%} of the last 400 starts"
+    assert str(said) == f"90% intervals contained {said.held / 400:.0%} of the last 400 starts"
     assert ledger.coverage_to_wire()["share"] == said.held / 400
     assert sum(one["outcomes"] for one in ledger.coverage_to_wire()["by_kind"].values()) == len(ledger.outcomes)
     assert str(Coverage(90, 100, 80)).endswith("of the last 100 starts, 80 predicted afterwards from its history")

@@ -173,7 +173,7 @@ def test_with_few_outcomes_it_says_that_and_with_enough_how_many_held(kept, sche
     assert "not yet known" in kept.coverage["in_words"]
     scheduler.becomes(LEAST, "running", 1099)
     kept.settle()
-    assert kept.coverage["in_words"] == f"90% intervals held 95% of the last {LEAST} starts"
+    assert kept.coverage["in_words"] == f"90% intervals contained 95% of the last {LEAST} starts"
 
 
 def test_nothing_is_predicted_after_a_promise_however_late_others_were(kept, scheduler):

@@ -623,7 +623,7 @@ def test_words_and_shapes_stand_out_from_their_ground(page, s3, scheme):
 
 def test_a_waiting_job_that_is_chosen_shows_its_likely_start_and_how_often_those_held(page, s3, monkeypatch):
     said = {"interval": 0.9, "outcomes": 400, "held": 352, "share": 0.88, "predicted_afterwards": 0}
-    said["in_words"] = "90% intervals held 88% of the last 400 starts"
+    said["in_words"] = "90% intervals contained 88% of the last 400 starts"
     s3.simulated(8, 3600, 3600)
     waiting = s3.simulated(8, 3600, 3600)
     now = waiting["submitted"]

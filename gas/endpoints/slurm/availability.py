@@ -222,9 +222,12 @@ class SlurmAvailability(NodeAvailability):
                 return said
             return f"{said}, roughly: {many(one.crowd, 'job')} ahead of it are too many to plan one by one"
         if abs(one.planned - one.expected) < 60:
-            return f"Slurm will plan it for {iso_time(one.planned)}"
+            return f"Slurm will show {iso_time(one.planned)} as its planned start"
         before = relative_text(one.planned, self.now)
-        return f"Slurm will first plan it to start {before}; after jobs not planned yet, it is expected {expected}"
+        return (
+            f"Slurm will first plan its start {before}; with the jobs that Slurm has not planned yet, it is expected "
+            f"{expected}"
+        )
 
     def unknown(self) -> Iterator[str]:
         """Yield in sentences what is unknown about the jobs' place in the queue and about limits."""

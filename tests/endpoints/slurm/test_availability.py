@@ -41,7 +41,7 @@ def start(found, size, minutes):
 def test_what_slurm_will_plan_is_said_with_its_time():
     found = availability(started(1, 30, 8))
     assert NOW + 1800 <= start(found, 4, 10) < NOW + 1920
-    assert found.said(4, 600).startswith("Slurm will plan it for 2027-01-15T08:3")
+    assert found.said(4, 600).startswith("Slurm will show 2027-01-15T08:3")
     assert found.why_never(4, 600) == ""
 
 
@@ -146,7 +146,7 @@ def test_whose_running_jobs_end_for_a_start_is_said(cpus, said):
     options = Options.of(from_words(["-p", "urgent"], "here"), now=NOW)
     found = interpret(cluster, "urgent", options=options, user="ada").availability
     assert start(found, 4, 10) <= NOW + 1
-    assert (said or "Slurm will plan it") in found.said(4, 600)
+    assert (said or "Slurm will show ") in found.said(4, 600)
     assert bool(said) == ("preempting" in found.said(4, 600))
 
 

@@ -77,7 +77,7 @@ def test_crosses_are_explained_where_there_are_any(draw):
         # Letters are drawn as outlines; the comment before each says what they spell.
         return re.findall(rb"<!-- (.+?) -->", draw({"J": points}))
 
-    assert b"conservative at its own, later end" in labels([ALIKE, APART])
+    assert b"conservative, run to its own end" in labels([ALIKE, APART])
     assert not any(b"its own" in label for label in labels([ALIKE]))
 
 
