@@ -279,7 +279,7 @@ class Forward:
         stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
         plans = self._plans(rows)
         left = words_of(np.ones((1, len(state.names)), np.bool_))[0]
-        partitions, sets = len(self.whole), self.sets
+        partitions, sets, whole, idle = len(self.whole), self.sets, words_of(self.whole), idle_of(state.use)
         closed = np.zeros(partitions + len(state.closures.start), np.bool_)
         tried = np.zeros(partitions + 1, np.int64)
         parameters = state.parameters._replace(now=self.clock.now)
@@ -297,8 +297,8 @@ class Forward:
                 sets = words_of(self.together.behind(index, rows, state.sets, self.jobs))
             before, noted = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
-                at, np.arange(len(index)), rows, held, words_of(self.whole), state.closures, sets, state.options,
-                self.leaving, state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters,
+                at, np.arange(len(index)), rows, held, whole, state.closures, sets, state.options,
+                self.leaving, state.machine, state.use, idle, state.running, state.licences, parameters,
                 state.rules, depth, self.clock.partition_depth, waiting.one_by_one, left, closed, tried, self.room,
                 plans,
             )  # fmt: skip
@@ -365,6 +365,8 @@ class Forward:
 
     def _probed(self, records: NDArray[np.int64]) -> None:
         """Record that probes would start now, and remove them."""
+        if not len(records):
+            return
         places = np.unique(self.waiting.places[records])
         self.probed |= dict.fromkeys(places.tolist(), self.clock.now)
         if self.awaited is not None:

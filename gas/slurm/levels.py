@@ -30,8 +30,14 @@ class Level:
     used_minutes: Amounts | None = None
 
 
-def levels(case: Standing) -> Iterator[Level]:
-    """Yield the levels in the order in which Slurm checks them."""
+def levels(case: Standing) -> tuple[Level, ...]:
+    """Return the levels in the order in which Slurm checks them."""
+    if case.levels is None:
+        case.levels = tuple(_levels(case))
+    return case.levels
+
+
+def _levels(case: Standing) -> Iterator[Level]:
     for one in case.qos:
         yield Level(f"QOS {quoted(one.name)}", one.bounds, one.use, case.of_qos(one), "QOS", qos=one)
     for association in case.chain:
@@ -104,7 +110,7 @@ def _of_levels(
         return None
     key = what, job.user, job.account, job.qos, partition.name
     if key not in cluster.worked_out:
-        cluster.worked_out[key] = find(list(levels(Standing.of(cluster, job, partition, "", "", None, 1, dated=False))))
+        cluster.worked_out[key] = find(levels(Standing.of(cluster, job, partition, "", "", None, 1, dated=False)))
     found = cluster.worked_out[key]
     return found if isinstance(found, int) else None
 

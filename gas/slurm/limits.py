@@ -25,7 +25,7 @@ from gas.slurm.release import decayed_to
 from gas.slurm.standing import Standing
 from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding, Verdict
 
-__all__ = ["limits"]
+__all__ = ["Access", "access_of", "bindings_of", "limits"]
 
 _ORDER = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
 
@@ -60,14 +60,35 @@ def limits(
         Whether to determine when limits release it.
     """
     case = Standing.of(cluster, job, partition, qos, account, given, tasks, dated=dated)
-    before = list(_before_nodes(case)) if case.counting else []
+    found = bindings_of(case, access_of(case, groups))
+    return Verdict(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(case.unknown)))
+
+
+class Access(NamedTuple):
+    """What keeps a job from a partition, by checks on the submission and on the partition; running jobs do not count.
+
+    The only exceptions are licences (the reason `Licenses`).
+    """
+
+    submission: tuple[Binding, ...]
+    partition: tuple[Binding, ...]
+
+
+def access_of(case: Standing, groups: frozenset[str] | None = None) -> Access:
+    """Return what keeps a job from its partition."""
     of_partition = partition_bindings(case, groups)
-    if before:  # Slurm accepts a job under these limits before it looks at nodes
-        of_partition = [one for one in of_partition if one.reason != NO_NODES]
-    found = [*submission_bindings(case), *of_partition]
+    return Access(tuple(submission_bindings(case)), tuple(of_partition))
+
+
+def bindings_of(case: Standing, access: Access) -> list[Binding]:
+    """Return all limits that a job exceeds, in the order in which Slurm tests them."""
+    before = list(_before_nodes(case)) if case.counting else []
+    # Slurm accepts a job under these limits before it looks at nodes
+    of_partition = [one for one in access.partition if not before or one.reason != NO_NODES]
+    found = [*access.submission, *of_partition]
     if case.counting:
         found += [*count_bindings(case), *before, *_after_nodes(case)]
-    return Verdict(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(case.unknown)))
+    return found
 
 
 # ------------------------------------------------------------------------------------------------ checks

@@ -137,8 +137,19 @@ def _running(cluster: Cluster) -> tuple[tuple[Job, Mapping[str, float]], ...]:
     if not isinstance(known, tuple):
         found = (job for job in cluster.jobs if job.state in HOLDING)
         ordered = sorted(found, key=lambda job: (job.end is None, job.end or 0))
-        known = cluster.worked_out["running"] = tuple((job, held(cluster, job)) for job in ordered)
+        known = cluster.worked_out["running"] = tuple((job, _held(cluster, job)) for job in ordered)
     return known
+
+
+def _held(cluster: Cluster, job: Job) -> Mapping[str, float]:
+    """Return the allocation of a running job, cached if the cluster is one of several with the same jobs."""
+    shared = cluster.worked_out.get("held")
+    if not isinstance(shared, dict):
+        return held(cluster, job)
+    if id(job) not in shared:
+        shared[id(job)] = job, held(cluster, job)  # the job, too: otherwise another one may get its id
+    amounts: Mapping[str, float] = shared[id(job)][1]
+    return amounts
 
 
 def _ahead(cluster: Cluster, counts: Callable[[Job], bool], priority: int) -> Iterable[Waiting]:

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.slurm.accounting import Bounds
-from gas.slurm.cluster import Cluster, Job, Partition
-from gas.slurm.demand import allocated
-from gas.slurm.limits import limits
+from gas.slurm.cluster import Cluster, Job, Node, Partition
+from gas.slurm.demand import Demand, allocated
+from gas.slurm.extent import extent_of
+from gas.slurm.levels import levels
+from gas.slurm.limits import Access, access_of, bindings_of
 from gas.slurm.order import Record
 from gas.slurm.reasons import by_nodes, with_nodes
 from gas.slurm.standing import Standing
-from gas.slurm.verdict import FREE
+from gas.slurm.verdict import FREE, Binding
 
 __all__ = ["Restraints"]
 
@@ -39,12 +41,17 @@ class Restraints:
         self._verdicts: dict[int, tuple[int, bool, bool]] = {}
         self._at = cluster.now
         self._bounds: dict[tuple[int, str], frozenset[Hashable]] = {}
+        # what does not change while jobs start and end, for all copies
+        self._cases: dict[int, tuple[Standing, Access]] = {}
+        self._extents = {("extent", one.name): extent_of(self.cluster, one) for one in cluster.partitions}
+        self._nodes: dict[tuple[str, int], Node] = {}
+        self._held: dict[int, tuple[Job, Mapping[str, float]]] = {}
         self._dated, self._coupled = self._kinds()
 
     def copied(self) -> Restraints:
         """Return an independent copy."""
         other = copy.copy(self)
-        other._verdicts = self._verdicts.copy()
+        other._verdicts, other._held = self._verdicts.copy(), self._held.copy()
         return other
 
     def _count(self) -> bool:
@@ -79,7 +86,7 @@ class Restraints:
             for row, at in enumerate(index.tolist()):
                 if at not in self._verdicts:
                     current = current or self._with(now, jobs)
-                    self._verdicts[at] = self._verdict(current, self.records[at]) if self._bounded(at) else FREELY
+                    self._verdicts[at] = self._verdict(current, at) if self._bounded(at) else FREELY
                 found[:, row] = self._verdicts[at]
         return found[0], found[1] > 0, found[2] > 0
 
@@ -94,17 +101,44 @@ class Restraints:
         record = self.records[at]
         current = self._with(now, jobs)
         given = allocated(current, record.job, record.partition, dict(cpus))
-        verdict = limits(current, replace(record.job, tasks=None), record.partition, given=given, dated=False)
-        return any(one.reason != "Licenses" and one.outcome != FREE for one in verdict.bindings)
+        return bool(self._bindings(current, at, given))
 
     def _with(self, now: int, jobs: Mapping[Key, Job]) -> Cluster:
-        """Return the cluster with these running jobs and their allocations, to check limits."""
-        used: dict[str, int] = {}
-        for job in jobs.values():
-            for name, cpus in (job.cpus_on or {}).items():
-                used[name] = used.get(name, 0) + cpus
-        nodes = tuple(replace(one, allocated=used.get(one.name, 0)) for one in self.cluster.nodes)
-        return replace(self.cluster, now=now, jobs=tuple(jobs.values()), nodes=nodes)
+        """Return the cluster with these running jobs, to check limits; with their allocations if these count."""
+        if not self._coupled:
+            found = replace(self.cluster, now=now, jobs=tuple(jobs.values()))
+            found.worked_out.update(self._extents)
+        else:
+            used: dict[str, int] = {}
+            for job in jobs.values():
+                for name, cpus in (job.cpus_on or {}).items():
+                    used[name] = used.get(name, 0) + cpus
+            nodes = tuple(self._node(one, used.get(one.name, 0)) for one in self.cluster.nodes)
+            found = replace(self.cluster, now=now, jobs=tuple(jobs.values()), nodes=nodes)
+        found.worked_out["held"] = self._held
+        return found
+
+    def _node(self, node: Node, allocated: int) -> Node:
+        """Return a node with this number of allocated CPUs."""
+        key = node.name, allocated
+        if key not in self._nodes:
+            self._nodes[key] = replace(node, allocated=allocated)
+        return self._nodes[key]
+
+    def _case(self, at: int) -> tuple[Standing, Access]:
+        """Return the standing of a record, a task of an array by itself, and what keeps it from its partition."""
+        if at not in self._cases:
+            job, partition = replace(self.records[at].job, tasks=None), self.records[at].partition
+            case = Standing.of(self.cluster, job, partition, "", "", None, 1, dated=False)
+            levels(case)  # copies keep them
+            self._cases[at] = case, access_of(case)
+        return self._cases[at]
+
+    def _bindings(self, current: Cluster, at: int, given: Demand | None = None) -> list[Binding]:
+        """Return the limits that hold a record back; simulations count licences themselves."""
+        case, access = self._case(at)
+        found = bindings_of(case.with_running(current, given), access)
+        return [one for one in found if one.reason != "Licenses" and one.outcome != FREE]
 
     def _bounded(self, at: int) -> bool:
         """Whether any limit applies to a record."""
@@ -147,31 +181,23 @@ class Restraints:
         tres = [{*one.group_tres, *one.user_tres, *one.account_tres, *one.job_tres, *one.node_tres} for one in every]
         return dated, any("node" in one for one in tres)
 
-    def _verdict(self, current: Cluster, record: Record) -> tuple[int, bool, bool]:
+    def _verdict(self, current: Cluster, at: int) -> tuple[int, bool, bool]:
         """Return how a limit holds a record, whether it does so if its nodes are busy, and whether it gets no plan."""
-        held = self._held_by(current, record)
+        held = self._held_by(current, at)
         if held in (1, 2) or not (held or self._coupled):
             return held, held > 0, held > 0
-        job, partition = replace(record.job, tasks=None), record.partition
-        needed = allocated(current, job, partition)
+        needed, job = self._case(at)[0].given, self.records[at].job
         asked = replace(needed, amounts={**needed.amounts, "cpu": job.cpus}, whole=True)  # shares no nodes
-        busy, unplanned = (
-            any(one.reason != "Licenses" and one.outcome != FREE for one in verdict.bindings)
-            for verdict in (
-                limits(current, job, partition, given=given, dated=False)
-                for given in (asked, replace(needed, whole=True))
-            )
-        )
+        busy, unplanned = (bool(self._bindings(current, at, given)) for given in (asked, replace(needed, whole=True)))
         return held, busy, unplanned
 
-    @staticmethod
-    def _held_by(current: Cluster, record: Record) -> int:
-        verdict = limits(current, replace(record.job, tasks=None), record.partition, dated=False)
-        bindings = [one for one in verdict.bindings if one.reason != "Licenses" and one.outcome != FREE]
+    def _held_by(self, current: Cluster, at: int) -> int:
+        bindings = self._bindings(current, at)
         if not bindings:
             return 0
         if not all(with_nodes(one.reason) for one in bindings):
             return 1
+        record = self.records[at]
         whole = record.job.exclusive or record.partition.whole_nodes
         return 3 if whole or all(by_nodes(one.reason) for one in bindings) else 2
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from math import ceil
+from typing import TYPE_CHECKING
 
 from documents.fields import quoted
 from gas.slurm.accounting import Accounting, Association, Qos
@@ -12,6 +14,9 @@ from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import Demand, allocated, requested
 from gas.slurm.release import Counted, subtree
 from gas.slurm.settings import Settings
+
+if TYPE_CHECKING:
+    from gas.slurm.levels import Level
 
 __all__ = ["Standing", "walltime_minutes"]
 
@@ -38,6 +43,8 @@ class Standing:
         Whether limits of QOS and associations are enforced; assumed if not published.
     strict
         Whether it is rejected if it exceeds a limit by itself (DenyOnLimit, or without any QOS).
+    levels
+        What `gas.slurm.levels` has found, which does not depend on running jobs.
     """
 
     cluster: Cluster
@@ -58,6 +65,7 @@ class Standing:
     strict: bool
     dated: bool = True
     unknown: list[str] = field(default_factory=list)
+    levels: tuple[Level, ...] | None = None
 
     @classmethod
     def of(
@@ -102,6 +110,12 @@ class Standing:
         )  # fmt: skip
         case.minutes = walltime_minutes(case)
         return case
+
+    def with_running(self, cluster: Cluster, given: Demand | None = None) -> Standing:
+        """Return the standing of the same job among other running jobs, and with its allocation if that is known."""
+        other = copy(self)
+        other.cluster, other.given, other.unknown = cluster, given or self.given, []
+        return other
 
     @property
     def user(self) -> str:

@@ -154,6 +154,8 @@ class Waiting:
 
     def age(self, now: int) -> None:
         """Recalculate priorities if it is time."""
+        if now < self.ageing.next:
+            return
         there = self.arrived[self.places]
         self.ageing.calculate(now, np.where(there, self.eligible[self.places], 0), there & (self.tasks > 0))
 
@@ -255,7 +257,8 @@ class Waiting:
         for at, name in enumerate(self.attracted):
             wait[at] = wait[at] and (not name or may_start_in(self.cluster, name, now))
         index = np.flatnonzero(wait & ~self.dropped)
-        index = index[self.rooms(index) > 0]
+        if self.throttled:
+            index = index[self.rooms(index) > 0]
         keys = self.keys[index]
         ranks = np.lexsort((keys[:, 0], keys[:, 1], keys[:, 2], -self.ageing.values[index], keys[:, 3], keys[:, 4]))
         return index[ranks]
@@ -263,6 +266,8 @@ class Waiting:
     def rooms(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many tasks of each array may start in addition to its running ones."""
         found = np.full(len(index), 1 << 40, np.int64)
+        if not self.throttled:
+            return found
         for row in np.flatnonzero(self._throttled[index]).tolist():
             job = self.records[index[row]].job
             if job.tasks is not None and job.tasks.at_once:
@@ -273,7 +278,8 @@ class Waiting:
         """Return whether an eligible job waits for nothing but its turn (job_mgr.c, job_independent)."""
         job = self.jobs[place]
         found, any_of = self.depends[place]
-        if found and not fulfilled(found, any_of, now, self._times, self._alone(place), self._failed):
+        alone = any(one.kind == "singleton" for one in found) and self._alone(place)
+        if found and not fulfilled(found, any_of, now, self._times, alone, self._failed):
             return False
         return not job.reservation or may_start_in(self.cluster, job.reservation, now)
 
