@@ -20,9 +20,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 if __name__ == "__main__":
@@ -43,7 +44,7 @@ from gas.application import Application
 from gas.endpoints.ledger_file import ledger_of
 from gas.errors import GasError
 from gas.prediction.ledger import INTERVAL, Made
-from gas.prediction.slurm import WITHIN, compile_ahead
+from gas.prediction.slurm import WITHIN, Queue, compile_ahead
 from gas.slurm.cluster import Job
 from speedup_models import Table
 
@@ -134,11 +135,23 @@ def predicted_by_agents(found: Recorded, *, samples: int) -> Iterator[tuple[Job,
     with tempfile.TemporaryDirectory() as state, patch.dict(os.environ, XDG_STATE_HOME=state):
         for job, view_at, later in _in_turn(found):
             slurm.now, slurm.user, slurm.submits = view_at, job.user, job.id if later else None
-            with patch("time.time", lambda: float(slurm.now)):
+            with patch("time.time", lambda: float(slurm.now)), _by_cpu_time():
                 try:
                     yield job, later, _predicted(slurm, _asked(found, job), job, later, samples)
                 except GasError as error:
                     yield job, later, str(error)
+
+
+@contextmanager
+def _by_cpu_time() -> Iterator[None]:
+    """Limit samples by CPU time: how many are made in time should not depend on the other users of the machine."""
+    real = Queue.forecast
+
+    def forecast(queue: Queue, *given: Any, clock: object = None, **options: Any) -> Any:
+        return real(queue, *given, clock=time.process_time, **options)
+
+    with patch.object(Queue, "forecast", forecast):
+        yield
 
 
 def _in_turn(found: Recorded) -> Iterator[tuple[Job, int, bool]]:
@@ -211,7 +224,7 @@ def judged(found: Recorded, *, samples: int = SAMPLES, by_habits: int = BY_HABIT
                 max(start - made.now, 0), round(float(np.mean(found.load or [0.0])), 2),
                 bool(KINDS.intersection(found.kinds)), found.old_shares,
             )  # fmt: skip
-            if known.possible and made.simulated.size:
+            if by_habits and known.possible and made.simulated.size:
                 queue = asked[-1]
                 true = known.waits(queue, by_habits)
                 yield replace(
@@ -226,10 +239,10 @@ def judged(found: Recorded, *, samples: int = SAMPLES, by_habits: int = BY_HABIT
 # -- commands
 
 
-def _compared(path: Path) -> tuple[list[Predicted], list[str], float]:
+def _compared(path: Path, by_habits: int) -> tuple[list[Predicted], list[str], float]:
     found = Recorded(**vars(pickle.loads(path.read_bytes())))
     began = time.process_time()
-    rows = list(judged(found))
+    rows = list(judged(found, by_habits=by_habits))
     made = [one for one in rows if isinstance(one, Predicted)]
     return made, [one for one in rows if isinstance(one, str)], time.process_time() - began
 
@@ -241,7 +254,7 @@ def compare(asked: argparse.Namespace) -> None:
     known = {(one.version, one.seed) for one in _read(output)} if output.exists() else set()
     paths = [path for path in sorted(Path(asked.folder).glob("*.pickle")) if _queue_of(path) not in known]
     with output.open("a", buffering=1) as lines, ProcessPoolExecutor(asked.at_once, max_tasks_per_child=1) as pool:
-        jobs = {pool.submit(_compared, path): path for path in paths}
+        jobs = {pool.submit(_compared, path, asked.by_habits): path for path in paths}
         for job in as_completed(jobs):
             rows, problems, seconds = job.result()
             lines.writelines(json.dumps(asdict(one)) + "\n" for one in rows)
@@ -402,6 +415,7 @@ def main() -> None:
     two.add_argument("folder")
     two.add_argument("-o", "--output", required=True)
     two.add_argument("--at-once", type=int, default=2)
+    two.add_argument("--by-habits", type=int, default=BY_HABITS, help="samples by the true distributions; 0: none")
     two.set_defaults(run=compare)
     three = commands.add_parser("page", help="write the page")
     three.add_argument("found")
