@@ -334,7 +334,7 @@ def logs_at_hand(
     for words in left_out:
         note(f"gas: left out: {words}")
     or_own = ", or study your own with --log FILE" if study.own_logs else ""
-    way_out = f"download logs with gas traces get, name their folder with --traces or GAS_TRACES{or_own}"
+    way_out = f"download logs (gas traces get -d DIR NAME) and name their folder (--traces DIR or GAS_TRACES){or_own}"
     where = f" in {traces}" if traces else ""
     if not logs and not study.without_logs:
         stems = ", ".join(source.stem for source in sources)

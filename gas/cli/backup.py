@@ -55,8 +55,9 @@ def restore_command(
     gas restore s3.backup
 
     The replaced store is kept under another name. Job numbers are never reused. Jobs that ended or were cancelled after
-    the backup stay ended if the replaced store can be read. Jobs started after the backup are found by their
-    directories when gas serve starts; other submissions after the backup are lost, and listed as far as they are known.
+    the backup stay ended if the replaced store can be read. When gas serve starts, it finds jobs that started after the
+    backup by their directories. Jobs that were submitted after the backup and had not started are lost; gas restore
+    lists those that it can identify.
     """
     from gas.service.server import hold_state
 

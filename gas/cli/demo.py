@@ -63,8 +63,9 @@ def demo_command(
     gas demo --plot plan.png
 
     Starts S³ (the scheduler of gas serve) with a queue of jobs, plans the NAS benchmark LU (class C) on it, submits the
-    best request, and compares it with requests of every other size. --at longest-queue is the time in the second half
-    of the log at which the queue was longest while at least a tenth of the machine was free.
+    best request, and compares it with requests of every other size. With --trace, --at longest-queue is
+    the time in the second half of the log at which the queue was longest while at least a tenth of the machine was
+    free.
     """
     try:
         from gas.s3.whatif import fate_of

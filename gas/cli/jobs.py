@@ -27,7 +27,9 @@ def status_command(
     job: Annotated[
         str | None,
         typer.Argument(
-            metavar="JOB", autocompletion=all_jobs, help="Number of a job; without it, all jobs are listed."
+            metavar="JOB",
+            autocompletion=all_jobs,
+            help="A job's number, SCHEDULER:NUMBER, or a task of a Slurm array (12_3); without it, list all jobs.",
         ),
     ] = None,
     endpoint: Endpoints = None,

@@ -205,8 +205,8 @@ def serve_command(
     as root or as ACCOUNT; gas serve must be started as root. Without --user, all jobs run as the user who started the
     service.
 
-    --at longest-queue is the time in the second half of the log at which the queue was longest while at least a tenth
-    of the machine was free. All times are those of the scheduler's clock (see --clock-speed).
+    With --trace, --at longest-queue is the time in the second half of the log at which the queue was longest while at
+    least a tenth of the machine was free. All times are those of the scheduler's clock (see --clock-speed).
     """
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")

@@ -103,7 +103,10 @@ def test_without_logs_the_models_are_run_and_the_rest_is_said(gas, done, tmp_pat
     assert run.code == 0
     said = " ".join(run.err.split())
     assert "logs not found: CTC-SP2-1996-*.swf.gz, KTH-SP2-1996-*.swf.gz, " in said
-    assert said.count("download logs with gas traces get, name their folder with --traces or GAS_TRACES, or") == 1
+    assert (
+        said.count("download logs (gas traces get -d DIR NAME) and name their folder (--traces DIR or GAS_TRACES), or")
+        == 1
+    )
     page = (tmp_path / "backfilling.md").read_text()
     assert "log not found" not in page
     assert "18 statements about logs that were not found are left out." in page

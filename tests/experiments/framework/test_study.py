@@ -259,7 +259,7 @@ def test_options_are_refused_before_logs_are_read(tmp_path):
 def test_without_logs_there_is_nothing_to_study(tmp_path):
     with pytest.raises(
         BadInput,
-        match="no log to study.*: none of CTC-SP2-1996, KTH-SP2-1996.*; download logs with gas traces get, name",
+        match=r"no log to study.*: none of CTC-SP2-1996, KTH-SP2-1996.*; download logs \(gas traces get -d DIR NAME\)",
     ):
         perform(STUDY, usual(STUDY), Where(tmp_path, tmp_path / "out"))
 
