@@ -19,7 +19,7 @@ from gas.cli.tables import OutputLost
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.endpoint import InDoubt
 from gas.endpoints.exchange import Unreadable
-from gas.endpoints.pipes import TooMuchSaid
+from gas.endpoints.pipes import TooMuchOutput
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.errors import (
     ERRORS,
@@ -128,7 +128,7 @@ SAMPLES = [
         kind("what is wrong")
         for kind in (
             *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError, NoHome, Unusable),
-            *(NotSent, Unclear, CommitInDoubt, DamagedRow, TooMuchSaid, Unreadable),
+            *(NotSent, Unclear, CommitInDoubt, DamagedRow, TooMuchOutput, Unreadable),
             *(
                 BadInput,
                 Conflict,

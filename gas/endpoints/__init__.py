@@ -1,4 +1,4 @@
-"""Endpoints: they read availability lists from schedulers, and send requests to them.
+"""Endpoints: connections to schedulers, which read availability lists and submit jobs.
 
 Its modules:
 

@@ -1,7 +1,7 @@
 """Querying several endpoints at once; one that does not answer is reported, not fatal.
 
-Each query runs in a thread that is waited for only as long as its patience lasts, and not at the end of the program: a
-hanging scheduler delays neither the others nor Ctrl-C.
+Each query runs in a daemon thread, which is waited for only until its patience ends: a hanging scheduler delays neither
+the others, nor Ctrl-C, nor the end of the program.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 60.0
 """Seconds to wait for an endpoint that gives no timeout of its own."""
 
 MOST_MARGIN_SECONDS = 60.0
-"""Most seconds added to the timeout of an endpoint: it is waited for twice as long, as it may query more than once."""
+"""An endpoint is waited for twice as long as its timeout, as it may query more than once; at most this much longer."""
 
 AT_A_STRETCH_SECONDS = 0.2
 
@@ -72,15 +72,15 @@ def ask(endpoints: Sequence[Endpoint]) -> list[Answer]:
     Lists carry the names of their endpoints. An endpoint given by its address alone gets the name that its scheduler
     uses, unless another one has that name too.
     """
-    questions = [_Question(endpoint) for endpoint in endpoints]
-    for question in questions:
-        if not isinstance(question.endpoint, FileEndpoint):
-            question.start()
-    for question in questions:
+    queries = [_Query(endpoint) for endpoint in endpoints]
+    for query in queries:
+        if not isinstance(query.endpoint, FileEndpoint):
+            query.start()
+    for query in queries:
         # A thread left reading standard input would make Python abort at exit; and a user who types needs time.
-        if isinstance(question.endpoint, FileEndpoint):
-            question.ask()
-    answers = [question.answer() for question in questions]
+        if isinstance(query.endpoint, FileEndpoint):
+            query.ask()
+    answers = [query.answer() for query in queries]
     own = Counter(a.availability.scheduler for a in answers if a.availability is not None)
     given = {e.name for e in endpoints if e.name != e.address}
     named = []
@@ -112,11 +112,11 @@ def ask_again(answers: Sequence[Answer]) -> list[Answer]:
     return renewed
 
 
-class _Question(threading.Thread):
+class _Query(threading.Thread):
     """A query of an endpoint in progress."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(name=f"asking {endpoint.name}", daemon=True)
+        super().__init__(name=f"query of {endpoint.name}", daemon=True)
         self.endpoint = endpoint
         self._patience = _patience(endpoint)
         self._began = time.monotonic()

@@ -7,12 +7,12 @@
     url = "http://127.0.0.1:8642"
     max_processors = 64              # limits are optional
     max_walltime = "12h"
-    speed = 1.2                      # how many times as fast applications run there as their files say
+    speed = 1.2                      # relative to the times in application files
     token_file = "~/.config/gas/kth.token"   # of mode 0600, with the token alone; see `gas.endpoints.access`
     ca_file = "~/.config/gas/kth.pem"        # certificates to trust; else $GAS_CA_FILE
     insecure = false                 # true: the token may go over plain HTTP to another machine
     timeout = 10                     # seconds to wait for an answer
-    retries = 2                      # how often reading and cancelling are repeated that got none
+    retries = 2                      # how often a query or a cancellation without an answer is repeated
     patience = 30                    # seconds for which submitting and reserving are repeated
 
 The type names an entry point of the group ``gas.endpoints``: a callable taking the endpoint's name and its `Fields`.
@@ -119,11 +119,11 @@ class Configuration:
     def _rivals(self, name: str) -> tuple[str, ...]:
         """Return the other addresses for which a token of the environment could equally be meant."""
 
-        def takes_any_token(table: Mapping[str, object]) -> bool:
+        def accepts_any_token(table: Mapping[str, object]) -> bool:
             return "url" in table and not table.keys() & {"token_file", "token_command"}
 
         own = self.tables[name]
-        others = [t for t in self.tables.values() if takes_any_token(t) and t.get("type") == own.get("type")]
+        others = [t for t in self.tables.values() if accepts_any_token(t) and t.get("type") == own.get("type")]
         addresses = dict.fromkeys(str(t["url"]) for t in others)
         return tuple(a for a in addresses if not same_service(a, str(own.get("url", ""))))
 

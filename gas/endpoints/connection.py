@@ -34,7 +34,7 @@ from gas.errors import (
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
     import requests
 
-__all__ = ["Connection", "NoAnswer", "age_of", "never_made", "words_of"]
+__all__ = ["Connection", "NoAnswer", "age_of", "cause_of", "never_made"]
 
 SILENCE_SECONDS = 45.0
 """A stream without data for so long is dead: the service sends a comment every 15 s."""
@@ -141,9 +141,9 @@ class Connection:
 
     @contextmanager
     def _losses(self, *, again: bool = False) -> Iterator[None]:
-        """Turn errors into `NoAnswer`; `again` tells whether a retry may help if an answer was not read completely.
+        """Turn errors into `NoAnswer`; `again` says whether to retry if an answer was not read completely.
 
-        It is unlikely to help; but a request that a key makes safe is repeated rather than left in doubt.
+        A retry is unlikely to help, but a request with a key is repeated rather than left in doubt.
         """
         import requests
 
@@ -165,7 +165,7 @@ class Connection:
 
         untrusted = isinstance(_innermost(error), ssl.SSLCertVerificationError)
         unmade = untrusted or never_made(error)
-        text = f"{self.called} cannot be reached ({words_of(error)})"
+        text = f"{self.called} cannot be reached ({cause_of(error)})"
         if untrusted:
             text += "; set ca_file in the endpoint's table, or GAS_CA_FILE, to a file of the certificates to trust"
         return NoAnswer(text, sent=not unmade, again=not untrusted)
@@ -255,7 +255,7 @@ def _innermost(error: BaseException) -> BaseException:
         error = inner
 
 
-def words_of(error: BaseException) -> str:
+def cause_of(error: BaseException) -> str:
     """Return the cause of a failed request in words."""
     cause = _innermost(error)
     if type(cause) is ValueError:  # from the reader of chunks, for a truncated one

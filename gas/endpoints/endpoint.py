@@ -86,7 +86,7 @@ class JobDescription:
     job_class
         The class of S³ to which it is submitted; None for its default.
     notice
-        Seconds to answer an offer of an earlier start (`OfferingEndpoint`); None if S³ may move the job unasked.
+        Seconds to answer an offer of an earlier start (`OfferingEndpoint`); None if S³ may move the job at once.
     template
         The command before `sized` filled in its placeholders; for schedulers that fix the size only at the start.
     """
@@ -199,7 +199,7 @@ class Endpoint(Protocol):
         return self.address
 
     def identity(self) -> str:
-        """Return the same for each address of the scheduler, which it may be asked for; raise `GasError` otherwise."""
+        """Return an identity that all addresses of the scheduler share; raise `GasError` if it cannot be queried."""
         return self.target
 
     def availability(self) -> Availability:

@@ -1,8 +1,8 @@
 """Records where each key was sent: a small file for each key, written before the request is sent.
 
-A scheduler knows which keys it has seen, but not which ones another has. What a scheduler has not answered may still
-be on its way to it, so the same key must not go to another one, whichever process asks: the file says where it went.
-It is locked while a process submits with its key.
+A scheduler knows the keys that it has seen, but not those of other schedulers. A request without an answer may still be
+on its way, so its key must not go to another scheduler, whichever process submits: the file records where it was sent,
+and is locked while a process submits with its key.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def state_directory() -> Path:
 
 
 def journal_directory() -> Path:
-    """Return the folder of the files."""
+    """Return the folder of the records."""
     return state_directory() / "submissions"
 
 
@@ -43,7 +43,7 @@ class Page:
     identity
         The identity of that scheduler under all of its addresses; None if it has none, or did not report it.
     claim
-        The folder of the claim that the job takes (`gas.agent.claims`); None if it is the only one of its submission.
+        The folder of the claim that the job takes (`gas.agent.claims`); None if its submission has no other job.
     sent
         Epoch second at which a request was last about to be sent; None if unknown.
     job
@@ -96,7 +96,7 @@ def write_through(file: IO[str], content: object) -> None:
     Raises
     ------
     BadInput
-        It cannot be written; it has its previous contents then.
+        It cannot be written, and keeps its previous contents.
     """
     number, new = file.fileno(), json.dumps(content).encode() + b"\n"
     old = os.pread(number, os.fstat(number).st_size, 0)
@@ -127,7 +127,7 @@ def open_page(key: str) -> Iterator[Page]:
         yield Page(key, file)
 
 
-def _made_if_missing(path: str, flags: int) -> int:
+def _open_or_create(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT, 0o600)
 
 
@@ -148,10 +148,10 @@ def locked_file(directory: Path, key: str) -> Iterator[IO[str]]:
     path = key_file(directory, key)
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = open(path, "r+", encoding="utf-8", opener=_made_if_missing)  # noqa: SIM115  # closed below
-        with_name = os.open(directory, os.O_RDONLY)
-        os.fsync(with_name)
-        os.close(with_name)
+        file = open(path, "r+", encoding="utf-8", opener=_open_or_create)  # noqa: SIM115  # closed below
+        folder = os.open(directory, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
     except OSError as error:
         raise BadInput(
             f"{path}: cannot be written ({error.strerror}), and without it a key could be sent to two schedulers; "

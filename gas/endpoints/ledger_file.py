@@ -1,8 +1,8 @@
 """A ledger of predictions in a file: one for each scheduler in the user's state folder, or next to a service's store.
 
 The file is replaced atomically, under a separate lock, so that processes may write at the same time and a crash leaves
-one of two states. It is less important than the user's request: if it cannot be read or written, Gas reports this and
-predictions start anew; a damaged file is set aside.
+the old or the new state. It is less important than the user's request: if it cannot be read or written, Gas reports
+this and predictions start anew; a damaged file is set aside.
 """
 
 from __future__ import annotations

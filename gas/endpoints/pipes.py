@@ -10,20 +10,20 @@ from contextlib import suppress
 
 from gas.errors import Unreachable
 
-__all__ = ["MOST_SAID_BYTES", "TooMuchSaid", "conversation"]
+__all__ = ["MOST_OUTPUT_BYTES", "TooMuchOutput", "communicate"]
 
-MOST_SAID_BYTES = 2**27
+MOST_OUTPUT_BYTES = 2**27
 """128 MiB: squeue prints some 300 bytes of a job, scontrol some 1,500."""
 
 _PIECE = 2**16
 
 
-class TooMuchSaid(Unreachable):
-    """A program writes more than the limit."""
+class TooMuchOutput(Unreachable):
+    """A program has written more than the limit."""
 
 
-def conversation(
-    process: subprocess.Popen[bytes], text: bytes, timeout: float, most: int = MOST_SAID_BYTES
+def communicate(
+    process: subprocess.Popen[bytes], text: bytes, timeout: float, most: int = MOST_OUTPUT_BYTES
 ) -> tuple[bytes, bytes]:
     """Send input to a program, and return its standard output and standard error when it has ended.
 
@@ -31,7 +31,7 @@ def conversation(
 
     Raises
     ------
-    TooMuchSaid
+    TooMuchOutput
         It has written more than `most` bytes.
     subprocess.TimeoutExpired
         It has not ended within `timeout` seconds.
@@ -40,11 +40,11 @@ def conversation(
     assert process.stdout is not None
     assert process.stderr is not None
     ends = time.monotonic() + timeout
-    said: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
+    output: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
     length, rest, entry = 0, memoryview(text), process.stdin.fileno()
     os.set_blocking(entry, False)
     with selectors.DefaultSelector() as selector:
-        for number in said:
+        for number in output:
             selector.register(number, selectors.EVENT_READ)
         if rest:
             selector.register(entry, selectors.EVENT_WRITE)
@@ -59,7 +59,7 @@ def conversation(
                     with suppress(BlockingIOError):
                         try:
                             rest = rest[os.write(entry, rest[:_PIECE]) :]
-                        except BrokenPipeError:  # it has read enough
+                        except BrokenPipeError:  # it has closed its input
                             rest = rest[:0]
                     if not rest:
                         selector.unregister(entry)
@@ -69,11 +69,11 @@ def conversation(
                 if not piece:
                     selector.unregister(key.fd)
                     continue
-                said[key.fd].append(piece)
+                output[key.fd].append(piece)
                 length += len(piece)
                 if length > most:
-                    raise TooMuchSaid(f"has printed more than the limit of {most >> 20} MiB")
-    out, err = (b"".join(pieces) for pieces in said.values())
+                    raise TooMuchOutput(f"has printed more than the limit of {most >> 20} MiB")
+    out, err = (b"".join(pieces) for pieces in output.values())
     process.stdout.close()
     process.stderr.close()
     process.wait(max(0.0, ends - time.monotonic()))

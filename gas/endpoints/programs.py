@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from documents.fields import Fields, quoted
-from gas.endpoints.pipes import TooMuchSaid, conversation
+from gas.endpoints.pipes import TooMuchOutput, communicate
 from gas.endpoints.sending import NotSent, Unclear
 from gas.errors import BadInput, Forbidden, NotFound, Unreachable
 
@@ -117,10 +117,10 @@ class Programs:
         except OSError as error:
             raise NotSent(f"{called} cannot be run: {error.strerror}") from None
         if not sends:
-            _ASKING.add(process)
+            _QUERIES.add(process)
         try:
-            out, err = conversation(process, text.encode(errors="surrogateescape"), timeout)
-        except TooMuchSaid as error:
+            out, err = communicate(process, text.encode(errors="surrogateescape"), timeout)
+        except TooMuchOutput as error:
             _end(process)
             raise (Unclear if sends else Unreachable)(f"{called} {error}") from None
         except subprocess.TimeoutExpired:
@@ -131,17 +131,17 @@ class Programs:
             _end(process)
             raise
         finally:
-            _ASKING.discard(process)
+            _QUERIES.discard(process)
         return Finished(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
-_ASKING: set[subprocess.Popen[bytes]] = set()
+_QUERIES: set[subprocess.Popen[bytes]] = set()
 
 
 @atexit.register
-def _end_asking() -> None:
+def _kill_queries() -> None:
     """Kill the programs that still run at exit: they hang in a thread, or the user has interrupted."""
-    for process in list(_ASKING):
+    for process in list(_QUERIES):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
 

@@ -30,7 +30,7 @@ def job_record(
     id: int,
     *,
     user: str,
-    asked_by: str,
+    viewer: str,
     tagged_name: str,
     state: str,
     processors: int,
@@ -52,7 +52,7 @@ def job_record(
 
     Parameters
     ----------
-    asked_by
+    viewer
         The querying user.
     gpus
         Number of GPUs that it has or requests, independent of its processors.
@@ -67,7 +67,7 @@ def job_record(
         "id": id,
         "kind": "job",
         "user": user,
-        "mine": user == asked_by,
+        "mine": user == viewer,
         "name": name_without_tag(tagged_name)[0],
         "state": state,
         "processors": processors,
@@ -87,7 +87,7 @@ def job_record(
     instants = {
         "submitted": submitted,
         "not_before": not_before,
-        "reshaped": None,  # schedulers do not say
+        "reshaped": None,  # not published
         "promise": None,
         "offer": None,
         "answer_by": None,

@@ -37,10 +37,10 @@ MOST_LISTED_BYTES = 2 * MOST_ANSWER_BYTES
 
 _VETTED: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {"job": job_of, "machine": standing_of}
 OLDEST_SECONDS = 60
-"""Seconds; an older list shows past availability."""
+"""Largest age of a cached list; an older one shows past availability."""
 
 REMEMBERED = 5_000
-"""Number of ended jobs requested as its past; some 600 bytes each."""
+"""Number of ended jobs requested as its history; some 600 bytes each."""
 
 
 class S3Endpoint(S3Calls):
@@ -195,7 +195,7 @@ class S3Endpoint(S3Calls):
         return self.job_in(self.call("DELETE", f"/v1/jobs/{id}"))
 
     def standing(self, id: int) -> Standing:
-        """Return the state of a job, and the availability list besides the planned starts of all other jobs."""
+        """Return the state of a job, and the availability list without it; all other jobs keep their starts."""
         found: AvailabilityList | None = None
         with suppress(Conflict, NotFound):  # it does not wait (any more)
             found = self.availability(without=id)
@@ -207,7 +207,7 @@ class S3Endpoint(S3Calls):
     def reshape(
         self, id: int, processors: int, walltime: int, *, start_by: int | None = None, layout: None = None
     ) -> dict[str, Any]:
-        """Give a waiting job another shape in the first slot that delays no other job, and return it.
+        """Give a waiting job another shape in the first slot that delays no other job, and return the job.
 
         Repeated with one key if there is no answer.
         """
@@ -237,7 +237,7 @@ class S3Endpoint(S3Calls):
         """Return the running and the waiting jobs."""
         from gas.endpoints.s3_queue import fields_of, in_turn, snapshot_of
 
-        machine = self.machine()  # first: later starts are handled, but nothing else could be
+        machine = self.machine()  # before the jobs: only starts in between can be handled
         return snapshot_of(self.name, machine, in_turn(self.jobs(fields=fields_of(machine))), users)
 
     def place(self, id: int, users: Mapping[str, int]) -> tuple[Snapshot, int]:
@@ -263,7 +263,7 @@ class S3Endpoint(S3Calls):
         return self.machine_in(self.call("GET", "/v1/machine"))
 
     def identity(self) -> str:
-        """Return the same for each address of the scheduler; asked for once, and `GasError` without an answer."""
+        """Return the identity of the service under all of its addresses, queried once; `GasError` without an answer."""
         if self._identity is None:
             self._identity = self.machine().get("identity") or self.target
         return self._identity
@@ -273,8 +273,8 @@ class S3Endpoint(S3Calls):
     ) -> dict[str, Any]:
         """Change the size of the machine, or whether it accepts jobs; return it, with the ``broken`` promises.
 
-        Waiting jobs larger than the machine are cancelled only with `cancel_larger`; otherwise they are a `Conflict`.
-        Not repeated once it may have arrived: the answer to a second request would not list them.
+        With `cancel_larger`, waiting jobs larger than the machine are cancelled; without it, they raise `Conflict`.
+        Not repeated once it may have arrived: the answer to a second request would not list the broken promises.
         """
         wanted = {"processors": processors, "accepting": accepting, "cancel_larger": cancel_larger or None}
         body = {name: value for name, value in wanted.items() if value is not None}

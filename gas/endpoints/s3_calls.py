@@ -87,7 +87,7 @@ class S3Calls(JobEndpoint):
                 pause *= 2
 
     def post(self, path: str, content: dict[str, Any], key: str) -> dict[str, Any]:
-        """Make the request of a key until there is a definite answer or patience is over (see the module)."""
+        """Repeat the request of a key until there is a definite answer or patience is over (see the module)."""
         patience_ends = time.monotonic() + self.patience
         pause, said = 0.1, False
         body = {**content, "key": key}
@@ -141,7 +141,7 @@ class S3Calls(JobEndpoint):
         try:
             return self.job_by_key(key)
         except GasError as error:
-            raise InDoubt(f"{refusal}; and Gas cannot query whether the request created a job: {error}", key) from None
+            raise InDoubt(f"{refusal}; and Gas cannot find out whether this created a job: {error}", key) from None
 
     def json_of(self, answer: Answer) -> Any:
         """Return the JSON of an answer, or raise `Unreachable`."""

@@ -111,7 +111,7 @@ def _entry(name: str, job: Mapping[str, Any], users: Mapping[str, int]) -> Entry
 
     running, reservation = job["state"] == "running", job.get("kind") == "reservation"
     start, walltime = _integer(name, job, "start" if running else "promise"), _integer(name, job, "walltime")
-    if running and job.get("due") is not None:  # later than by its walltime if it could not be ended
+    if running and job.get("due") is not None:  # after its walltime if it could not be ended
         walltime = max(walltime, _integer(name, job, "due") - start)
     not_before = None if reservation or job.get("not_before") is None else _integer(name, job, "not_before")
     user = users.get(str(job.get("user")), -1)

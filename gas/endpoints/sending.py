@@ -48,7 +48,7 @@ class SendingTransport(Protocol[B]):
         Raises
         ------
         NotFound, Forbidden
-            There is none; it is not the user's. Not every scheduler distinguishes the two.
+            There is no such job; it is not the user's. Not every scheduler distinguishes the two.
         """
 
 

@@ -29,8 +29,8 @@ class Patience:
     ----------
     until
         Instant of the monotonic clock at which it ends.
-    Seconds without a byte after which it ends, even before the deadline.
-        Seconds without a byte after which it ends, whatever is left.
+    silence
+        Seconds without a byte after which it ends, even before the deadline.
     """
 
     def __init__(self, until: float = math.inf, silence: float = math.inf) -> None:
@@ -64,12 +64,12 @@ def within(patience: Patience) -> Iterator[None]:
 
 
 class _Incoming(io.RawIOBase):
-    """The incoming stream of a socket; like a file of the socket, it keeps it open until it is closed."""
+    """The incoming stream of a socket; like `socket.makefile`, it keeps the socket open until it is closed itself."""
 
     def __init__(self, made: socket.socket, patience: Patience) -> None:
         self._socket, self._patience = made, patience
         self._raw = socket.SocketIO(made, "r")
-        made._io_refs += 1  # type: ignore[attr-defined]  # as `socket.makefile` does: it gives back no such object
+        made._io_refs += 1  # type: ignore[attr-defined]  # as `socket.makefile` does, which cannot return this class
 
     def readable(self) -> bool:
         return True
@@ -97,7 +97,7 @@ class _Socket:
         return io.BufferedReader(_Incoming(self._made, _PATIENCE.get()))
 
     def sendall(self, data: Any) -> None:
-        """Send all of it."""
+        """Send all data."""
         patience, rest = _PATIENCE.get(), memoryview(data)
         while rest:
             self._made.settimeout(patience.left())
@@ -148,7 +148,7 @@ class DeadlineAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = dict(_POOLS)
 
     def proxy_manager_for(self, *args: Any, **options: Any) -> Any:
-        """Make them through a proxy, too."""
+        """Make connections with deadlines through a proxy, too."""
         manager = super().proxy_manager_for(*args, **options)
         manager.pool_classes_by_scheme = dict(_POOLS)
         return manager

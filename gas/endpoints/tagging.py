@@ -1,6 +1,6 @@
 """Endpoints of schedulers without keys: tags in the names of jobs prevent a second submission.
 
-Such a scheduler makes two jobs of two equal submissions. So the key's tag is in the job's name
+Such a scheduler creates two jobs from two equal submissions. So the key's tag is in the job's name
 (`gas.endpoints.wording`), and:
 
 1. Before anything is sent, a job with the tag is searched for, unless the caller knows that there is none (`unused`).
@@ -17,7 +17,7 @@ Such a scheduler makes two jobs of two equal submissions. So the key's tag is in
   may have arrived.
 7. An error that arrives together with a job (`RefusedAs`) has the meaning that the scheduler gives it.
 
-The endpoint of each scheduler says for how long it sends again, searches and settles, and why.
+The endpoint of each scheduler sets how long it sends again, searches and settles, and explains why.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
     def _unseen(self, id: int, batch: B) -> dict[str, Any]:
         """Return a job that was just submitted and cannot be queried."""
 
-    def _tell_of(self, batch: B, job: JobDescription) -> None:
+    def _warn_of(self, batch: B, job: JobDescription) -> None:
         """Warn of what is not checked for a job that is about to be submitted."""
 
     # ---------------------------------------------------------------------------------------------------- submitting
@@ -150,7 +150,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
         self._unused.discard(key)
         if earlier is None:
             batch = self.batch(request, job, key)
-            self._tell_of(batch, job)
+            self._warn_of(batch, job)
             earlier = self._sent(batch, key, suspected)
         self._doubtful.discard(key)
         return earlier
@@ -175,16 +175,16 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
                 time.sleep(pause)
                 pause = min(5.0, 1.6 * pause)
             except Unclear as error:
-                return self._come_to_light(key, error, suspected)
+                return self._after_no_answer(key, error, suspected)
             except RefusedAs as error:
-                return self._named_by_error(key, error, suspected)
+                return self._after_error_with_job(key, error, suspected)
             except GasError as refusal:
-                return self._made_all_the_same(key, refusal, suspected)
+                return self._after_refusal(key, refusal, suspected)
             else:
                 self.noted(id)
                 return self._first_of_several(key, id) or self._unseen(id, batch)
 
-    def _come_to_light(self, key: str, problem: Unclear, suspected: bool) -> dict[str, Any]:
+    def _after_no_answer(self, key: str, problem: Unclear, suspected: bool) -> dict[str, Any]:
         """Return the job of a submission without an answer, or raise the error to report if it is not found."""
         self.tell(f"{problem}; checking whether the job exists")
         over = problem.over and not suspected
@@ -214,7 +214,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
                 found = self.job_by_key(key)
             except Unreachable as error:
                 if time.monotonic() + pause > patience_ends:
-                    unknown = f"and the scheduler cannot be asked: {error}"
+                    unknown = f"and the scheduler cannot be queried: {error}"
                     raise InDoubt(f"{problem}; {unknown}; the request may have arrived (key {key})", key) from None
                 searched = 0
             else:
@@ -223,7 +223,7 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
                 searched += 1
             time.sleep(pause)
 
-    def _named_by_error(self, key: str, error: RefusedAs, suspected: bool) -> dict[str, Any]:
+    def _after_error_with_job(self, key: str, error: RefusedAs, suspected: bool) -> dict[str, Any]:
         """Return the job that an error came with, or raise the error to report."""
         try:
             return self._made_with_error(error, key)
@@ -234,13 +234,13 @@ class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
                 self._doubtful.discard(key)
             raise
 
-    def _made_all_the_same(self, key: str, refusal: GasError, suspected: bool) -> dict[str, Any]:
+    def _after_refusal(self, key: str, refusal: GasError, suspected: bool) -> dict[str, Any]:
         """Return the job of a refused submission, or raise the refusal if there is none."""
         try:
             found = self.job_by_key(key)
         except Unreachable as error:
             raise InDoubt(
-                f"{refusal}; and Gas cannot query whether this created a job: {error} (key {key})", key
+                f"{refusal}; and Gas cannot find out whether this created a job: {error} (key {key})", key
             ) from None
         if found is None and suspected:  # an earlier submission may still arrive
             raise refusal

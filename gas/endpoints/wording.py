@@ -1,8 +1,7 @@
 """A job in the terms of a scheduler with scripts or command lines: its name with a tag, options, command.
 
 Such a scheduler knows no keys, so the key of a submission goes into the job's name: ``ocean`` becomes ``ocean.gas-``
-and sixteen hexadecimal digits of the key's hash. The key finds the job, also one whose submission was
-never answered.
+and sixteen hexadecimal digits of the key's hash. The key finds the job even if its submission was never answered.
 """
 
 from __future__ import annotations

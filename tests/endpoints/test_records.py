@@ -5,7 +5,7 @@ from gas.endpoints.wording import tag_of
 from gas.service.jobs import Job, JobRequest
 
 FACTS = {
-    "user": "ann", "asked_by": "ann", "state": "running", "processors": 4, "walltime": 60, "actuator": "slurm",
+    "user": "ann", "viewer": "ann", "state": "running", "processors": 4, "walltime": 60, "actuator": "slurm",
     "exit_status": None, "message": None, "submitted": 0, "expected": 10, "start": 10, "due": 70, "finished": None,
 }  # fmt: skip
 
@@ -31,7 +31,7 @@ def test_the_tag_is_no_part_of_its_name():
 
 
 def test_it_is_the_users_own_if_the_user_asks():
-    assert [record(asked_by=who)["mine"] for who in ("ann", "bob")] == [True, False]
+    assert [record(viewer=who)["mine"] for who in ("ann", "bob")] == [True, False]
 
 
 def test_signals_have_their_names():

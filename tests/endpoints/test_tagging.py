@@ -116,7 +116,7 @@ def test_its_address_names_the_part_that_it_is_restricted_to(part, address):
 
 def test_a_scheduler_that_does_not_answer_is_asked_until_patience_is_over(made, clock):
     made.transport.faults = {"submit": ["lost"], "ask": [*[""] * 1, *["no"] * 1000], "cancel": []}
-    with pytest.raises(InDoubt, match="the scheduler cannot be asked: no answer"):
+    with pytest.raises(InDoubt, match="the scheduler cannot be queried: no answer"):
         made.submit(REQUEST, JOB, "k")
     assert clock[0] == 30.0
 
@@ -144,7 +144,7 @@ def test_the_time_of_a_search_is_that_of_one_who_answers_without_a_break(made, c
 def test_one_who_does_not_answer_is_asked_until_patience_is_over(made, clock):
     made.transport.faults = {"submit": ["lost"], "ask": ["", *["no"] * 100], "cancel": []}
     with pytest.raises(
-        InDoubt, match="lost; and the scheduler cannot be asked: no answer; the request may have arrived"
+        InDoubt, match="lost; and the scheduler cannot be queried: no answer; the request may have arrived"
     ):
         made.submit(REQUEST, JOB, "k")
     assert 29 <= clock[0] <= 30

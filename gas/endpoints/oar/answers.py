@@ -19,7 +19,7 @@ from gas.errors import Unreachable
 from gas.json_text import parsed as parsed_json
 
 __all__ = [
-    "complaint_of",
+    "errors_of",
     "jobs_of",
     "joined",
     "page_of",
@@ -33,6 +33,10 @@ __all__ = [
 
 FOR_EVER = 2147483646
 """Values of ``available_upto`` from this one on mean no end."""
+
+NOT_YOURS = "not the right user"
+KILLED_ALREADY = "already killed"
+"""Texts in oardel's error messages."""
 
 LONGEST_USER = 10
 """Characters of a user's name in ``oarstat --accounting``."""
@@ -120,19 +124,19 @@ def joined(charted: Iterable[Job], listed: Iterable[Job]) -> tuple[Job, ...]:
     return tuple(found[id] for id in sorted(found))
 
 
-def submitted_as(said: str) -> int | None:
+def submitted_as(output: str) -> int | None:
     """Return the number of the job in oarsub's output; None if there is none, or an invalid one (-1)."""
-    found = [int(number) for number in _MADE.findall(said)]
+    found = [int(number) for number in _MADE.findall(output)]
     return found[-1] if found and found[-1] > 0 else None
 
 
-def complaint_of(said: str) -> str:
+def errors_of(output: str) -> str:
     """Return the errors in the output of OAR's commands in one line, without routine messages; it may be empty."""
-    text = said.partition("\nCmd:")[0]  # the REST API adds the command
+    text = output.partition("\nCmd:")[0]  # the REST API adds the command
     lines = [line.strip() for line in text.splitlines()]
     lines = [_EXITED.sub("", line) for line in lines if line and not line.startswith(("OAR_JOB_ID=", "####"))]
-    weighty = [line for line in lines if not _USUAL.search(line) or _GRAVE.search(line)]
-    return "; ".join(dict.fromkeys(weighty or lines))[:500]
+    relevant = [line for line in lines if not _USUAL.search(line) or _GRAVE.search(line)]
+    return "; ".join(dict.fromkeys(relevant or lines))[:500]
 
 
 def usage_in(table: str, source: str) -> Usage:

@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 
 from documents.fields import quoted
 from gas.endpoints.oar.answers import (
-    complaint_of,
+    KILLED_ALREADY,
+    NOT_YOURS,
+    errors_of,
     jobs_of,
     joined,
     parsed,
@@ -42,8 +44,6 @@ SLACK_SECONDS = 3600
 AHEAD_SECONDS = 3 * 366 * 86400
 """Seconds before and after now for which the Gantt chart is read."""
 
-NOT_YOURS = "not the right user"
-KILLED_ALREADY = "already killed"
 NO_SERVER = 2
 """Exit status of oardel if it has recorded the request but could not notify OAR's server."""
 
@@ -75,7 +75,7 @@ class CommandTransport:
         self.address = f"oar://{socket.gethostname()}"  # its commands do not name their OAR
         self.user = user_name()
         self._properties = properties
-        self.timeout = 3 * timeout  # it is read in two steps, or up to five
+        self.timeout = 3 * timeout  # the state is read by two commands, or up to five
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("OAR", "GAS_"))}
         environment = kept | {"TZ": "UTC"}  # the time zone in which oarstat reads times
         self.programs = Programs(name, environment, MISSING, timeout=timeout, folder=folder)
@@ -155,7 +155,7 @@ class CommandTransport:
         """Submit a job and return its number."""
         status, out, err = self._finish(arguments_of(batch), sends=True)
         id = submitted_as(out)
-        said = _said(err.strip() or out, status)
+        said = _problem_in(err.strip() or out, status)
         if status == 0 and id is not None:
             return id
         if id is not None:
@@ -171,7 +171,7 @@ class CommandTransport:
     def cancel(self, id: int) -> None:
         """Request the end of a job, which comes a moment later."""
         status, out, err = self._finish(["oardel", str(id)])
-        said = _said(err or out, status)
+        said = _problem_in(err or out, status)
         if status == 0 or KILLED_ALREADY in err:
             return
         if NOT_YOURS in err:
@@ -190,14 +190,14 @@ class CommandTransport:
         """Return the output of a query command."""
         status, out, err = self._finish(command)
         if status != 0:
-            raise Unreachable(f"{self.name}: {command[0]}: {_said(err or out, status)}")
+            raise Unreachable(f"{self.name}: {command[0]}: {_problem_in(err or out, status)}")
         return out
 
     def _finish(self, command: Sequence[str], *, sends: bool = False) -> Finished:
         return self.programs.run(command, sends=sends)
 
 
-def _said(words: str, status: int) -> str:
+def _problem_in(words: str, status: int) -> str:
     """Return the error message of a command, or else its exit status."""
     ended = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
-    return complaint_of(words) or ended
+    return errors_of(words) or ended

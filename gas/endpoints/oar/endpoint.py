@@ -36,8 +36,8 @@ from gas.endpoints.oar.hierarchy import Hierarchy
 from gas.endpoints.oar.interpretation import Rules, interpret
 from gas.endpoints.oar.machine import Job
 from gas.endpoints.oar.quotas import FILE, Quota, quotas_of
-from gas.endpoints.oar.records import asked_by, record_of
-from gas.endpoints.oar.submission import Batch, batch_of, name_beside_tag, options_from
+from gas.endpoints.oar.records import record_of, units_of
+from gas.endpoints.oar.submission import Batch, batch_of, name_before_tag, options_from
 from gas.endpoints.oar.transport import Transport
 from gas.endpoints.programs import part_of_file, whole_path
 from gas.endpoints.sending import RefusedAs
@@ -49,8 +49,8 @@ from gas.times import duration_text, iso_time
 
 __all__ = ["OarEndpoint"]
 
-LOOKS_AT_CANCELLED = 5
-"""Number of looks at a cancelled job before its state is reported."""
+QUERIES_OF_CANCELLED = 5
+"""Number of queries of a cancelled job before its state is reported."""
 
 
 class OarEndpoint(TaggingEndpoint[Transport, Batch]):
@@ -211,7 +211,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         return batch_of(request, job, key=key, resource=self.resource, options=options, moldable=self.moldable)
 
     def waits_for(self, native: Sequence[str]) -> tuple[str, str] | None:
-        """Return the cluster and the option if jobs wait for others by number: only this cluster knows these."""
+        """Return the cluster and the option if jobs wait for others by number, which only this cluster knows."""
         own = [f"--{option}={value}" for option, value in self._options]
         given = [word for word in (*own, *native) if word.startswith("--anterior=")]
         return (self.address, given[-1]) if given else None
@@ -222,7 +222,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def shown_name(self, job: JobDescription) -> str:
         """Return the name under which a job is shown, without its tag."""
-        return name_beside_tag(job.name)
+        return name_before_tag(job.name)
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:
         """Return the user's jobs with the tag of a key that have not ended; else the latest of them."""
@@ -234,7 +234,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         try:
             made = self.transport.job(error.id)
         except Unreachable as problem:
-            raise InDoubt(f"{error}; and Gas cannot query whether the request created a job: {problem}", key) from None
+            raise InDoubt(f"{error}; and Gas cannot find out whether this created a job: {problem}", key) from None
         if made is None or not made.active:
             raise BadInput(f"{error}; no part of the job will run")
         self.tell(f"{error}; but the job exists and waits")
@@ -270,7 +270,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         job = self._one(id)
         file = job.stdout if stream == "stdout" else job.stderr
         if not file:
-            raise NotFound(f"{self.name}: OAR does not say where the output of job {id} is")
+            raise NotFound(f"{self.name}: OAR does not report where the output of job {id} is")
         return part_of_file(Path(job.directory) / file, limit, after, f"job {id} is {job.state}")
 
     def cancel(self, id: int) -> dict[str, Any]:
@@ -279,7 +279,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         if not job.active:
             return self._record(job)
         self.transport.cancel(id)
-        for _ in range(LOOKS_AT_CANCELLED):
+        for _ in range(QUERIES_OF_CANCELLED):
             job = self._one(id)
             if not job.active:
                 break
@@ -296,7 +296,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
             )
         unit = Hierarchy.of(self.resource).name
         shapes = ", ".join(
-            f"{asked_by(one, self.resource) or '?'} {unit} for {duration_text(one.walltime)}" for one in job.wanted
+            f"{units_of(one, self.resource) or '?'} {unit} for {duration_text(one.walltime)}" for one in job.wanted
         )
         at = "" if job.expected is None else f"; with its present shapes it starts at {iso_time(job.expected)}"
         return (

@@ -237,8 +237,8 @@ def _units(machine: Machine, hierarchy: Hierarchy, standby: bool) -> tuple[list[
 def _why_not(resource: Resource, now: int, standby: bool) -> str:
     """Return why no job starts on a resource; empty if jobs do.
 
-    An absent resource is in standby if it has a time until which OAR may wake it. By default, without one, it has
-    rather been removed; with energy saving, OAR wakes such resources too (``get_gantt_hostname_to_wake_up``).
+    An absent resource is in standby if it has a time until which OAR may wake it. Without one, the default, it has
+    probably been removed; but with energy saving, OAR wakes it too (``get_gantt_hostname_to_wake_up``).
     """
     if resource.draining:
         return "draining"
@@ -285,14 +285,14 @@ def _with_resources(jobs: Sequence[Job], machine: Machine, rules: Rules) -> list
         free = [
             one for one in ordered if all(end <= span[0] or start >= span[1] for start, end in spans[one.id])
         ]  # fmt: skip
-        taken = tuple(one.id for one in free[: _asked_of(job)])
+        taken = tuple(one.id for one in free[: _planned_size(job)])
         for id in taken:
             spans[id].append(span)
         found.append(replace(job, resources=taken))
     return found
 
 
-def _asked_of(job: Job) -> int:
+def _planned_size(job: Job) -> int:
     """Return the number of resources planned for a waiting job, from OAR's message to it."""
     match = re.match(r"R=(\d+),", job.message)
     return int(match[1]) if match else 1

@@ -119,8 +119,7 @@ def order_of(
     if strange:
         remarks.append(
             f"the priority of {_listed('queue', strange)} is not known; jobs there are assumed to come first; write "
-            "all "
-            "queues as `queues` in the endpoint's table, highest first"
+            "all queues as `queues` in the endpoint's table, highest first"
         )
     mine = known.get(queue)
     if mine is not None:

@@ -160,7 +160,7 @@ class Quotas:
     steps: tuple[tuple[int, tuple[_Use, ...]], ...]
 
     @classmethod
-    def of(cls, rules: Iterable[Quota], asked: Standing, held: Iterable[Held], security_time: int) -> Quotas:
+    def of(cls, rules: Iterable[Quota], job: Standing, held: Iterable[Held], security_time: int) -> Quotas:
         """Return the quotas for a job with some names.
 
         Parameters
@@ -169,15 +169,15 @@ class Quotas:
             Holdings of the jobs planned before this one, in planning order.
         """
         there = tuple(held)
-        holding = tuple(rule for rule in _that_hold(tuple(rules), asked) if rule.limits)
-        counting = [tuple(one for one in there if _counts(rule, asked, one.standing)) for rule in holding]
+        holding = tuple(rule for rule in _applicable(tuple(rules), job) if rule.limits)
+        counting = [tuple(one for one in there if _counts(rule, job, one.standing)) for rule in holding]
         steps: list[tuple[int, list[_Use]]] = [(0, [_Use()] * len(holding))]
         for one in there if holding else ():
-            counts = [_counts(rule, asked, one.standing) for rule in holding]
+            counts = [_counts(rule, job, one.standing) for rule in holding]
             _count(steps, one, counts, security_time)
         return cls(security_time, holding, tuple(counting), tuple((at, tuple(uses)) for at, uses in steps))
 
-    def never(self, resources: int, walltime: int) -> Quota | None:
+    def exceeded_alone(self, resources: int, walltime: int) -> Quota | None:
         """Return a quota that a job exceeds alone; None if there is none."""
         alone = _Use().plus(resources, resources * walltime / 3600)
         return next((quota for quota in self.rules if _exceeds(quota, alone)), None)
@@ -188,7 +188,7 @@ class Quotas:
         It must keep them in each step that it overlaps; at the end of a step in which it does not, it is checked again
         (``check_quotas``).
         """
-        if self.never(resources, walltime) is not None:
+        if self.exceeded_alone(resources, walltime) is not None:
             return NEVER
         own = resources * walltime / 3600
         ends = [at for at, _ in self.steps[1:]]
@@ -233,16 +233,16 @@ def _exceeds(quota: Quota, use: _Use) -> bool:
     )
 
 
-def _that_hold(rules: tuple[Quota, ...], asked: Standing) -> list[Quota]:
+def _applicable(rules: tuple[Quota, ...], job: Standing) -> list[Quota]:
     """Return the rules that apply to a job: those with its names, and the general ones that these do not replace."""
-    kinds = (*asked.kinds, "*")
+    kinds = (*job.kinds, "*")
     tree: dict[str, dict[str, dict[str, dict[str, Quota]]]] = {}
     for rule in (Quota("*", "*", "*", "*"), *rules):
         tree.setdefault(rule.queue, {}).setdefault(rule.project, {}).setdefault(rule.kind, {})[rule.user] = rule
 
     def any_of(queue: str, projects: Iterable[str], of: Iterable[str]) -> bool:
         """Whether there are rules of a queue for one of these projects, for the user or all users."""
-        users = (asked.user, "*", "/")
+        users = (job.user, "*", "/")
         return any(
             user in tree.get(queue, {}).get(project, {}).get(kind, {})
             for project in projects
@@ -252,33 +252,33 @@ def _that_hold(rules: tuple[Quota, ...], asked: Standing) -> list[Quota]:
 
     found = []
     for queue, projects in tree.items():
-        if queue not in (asked.queue, "*", "/"):
+        if queue not in (job.queue, "*", "/"):
             continue
-        if queue != asked.queue and any_of(asked.queue, (asked.project, "*", "/"), kinds):
+        if queue != job.queue and any_of(job.queue, (job.project, "*", "/"), kinds):
             continue
         for project, there in projects.items():
-            if project not in (asked.project, "*", "/"):
+            if project not in (job.project, "*", "/"):
                 continue
-            if project != asked.project and any_of(queue, (asked.project,), kinds):
+            if project != job.project and any_of(queue, (job.project,), kinds):
                 continue
             for kind, users in there.items():
-                if kind not in kinds or (kind == "*" and any_of(queue, (project,), asked.kinds)):
+                if kind not in kinds or (kind == "*" and any_of(queue, (project,), job.kinds)):
                     continue
                 found += [
                     rule
                     for user, rule in users.items()
-                    if user == asked.user or (user in ("*", "/") and asked.user not in users)
+                    if user == job.user or (user in ("*", "/") and job.user not in users)
                 ]
     return found
 
 
-def _counts(rule: Quota, asked: Standing, other: Standing) -> bool:
+def _counts(rule: Quota, job: Standing, other: Standing) -> bool:
     """Whether another job's holdings count against a rule for a job."""
     return all(
         there == "*" or mine == its
         for there, mine, its in (
-            (rule.queue, asked.queue, other.queue),
-            (rule.project, asked.project, other.project),
-            (rule.user, asked.user, other.user),
+            (rule.queue, job.queue, other.queue),
+            (rule.project, job.project, other.project),
+            (rule.user, job.user, other.user),
         )
     ) and (rule.kind == "*" or rule.kind in other.kinds)

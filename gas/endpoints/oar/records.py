@@ -9,7 +9,7 @@ from gas.endpoints.oar.hierarchy import Hierarchy, property_of
 from gas.endpoints.oar.machine import Job, Wanted
 from gas.endpoints.records import ACTIVE, job_record
 
-__all__ = ["asked_by", "processors_of", "record_of"]
+__all__ = ["processors_of", "record_of", "units_of"]
 
 
 def processors_of(job: Job, resource: str) -> int:
@@ -20,12 +20,12 @@ def processors_of(job: Job, resource: str) -> int:
     if resource == "resource_id" and job.resources:
         return len(job.resources)
     chosen = [one for one in job.wanted if one.walltime == job.walltime] or list(job.wanted[:1])
-    asked = (asked_by(shape, resource) for shape in chosen)
+    asked = (units_of(shape, resource) for shape in chosen)
     return next((count for count in asked if count is not None), len(job.resources))
 
 
-def asked_by(shape: Wanted, resource: str) -> int | None:
-    """Return how many units a shape requests; None if it does not say."""
+def units_of(shape: Wanted, resource: str) -> int | None:
+    """Return how many units a shape requests; None if that is not specified."""
     hierarchy = Hierarchy.of(resource)
     key = property_of(hierarchy.name)
     names = [property_of(name) for name, _ in shape.levels]
@@ -54,7 +54,7 @@ def record_of(job: Job, resource: str, user: str) -> dict[str, Any]:
     return job_record(
         job.id,
         user=job.user,
-        asked_by=user,
+        viewer=user,
         tagged_name=job.name,
         state=state,
         processors=processors_of(job, resource),

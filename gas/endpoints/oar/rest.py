@@ -18,9 +18,19 @@ from urllib.parse import urlencode
 
 from documents.fields import Fields, quoted
 from gas.endpoints.access import Access, is_loopback, split_address
-from gas.endpoints.connection import never_made, words_of
+from gas.endpoints.connection import cause_of, never_made
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer, Unreadable, exchange, new_session
-from gas.endpoints.oar.answers import complaint_of, jobs_of, page_of, parsed, resources_of, submitted_as, usage_of
+from gas.endpoints.oar.answers import (
+    KILLED_ALREADY,
+    NOT_YOURS,
+    errors_of,
+    jobs_of,
+    page_of,
+    parsed,
+    resources_of,
+    submitted_as,
+    usage_of,
+)
 from gas.endpoints.oar.conditions import condition_of, fulfils
 from gas.endpoints.oar.machine import Job, Machine, Usage
 from gas.endpoints.oar.order import WINDOW_SECONDS, needs_usage
@@ -126,7 +136,7 @@ class RestTransport:
 
     @property
     def user(self) -> str:
-        """Return the user that it acts as, empty if the API knows no user."""
+        """Return the user as whom it acts; empty if the API knows no user."""
         if self._user is None:
             content = self._ask("whoami.json")
             found = content.get("authenticated_user") if isinstance(content, Mapping) else None
@@ -143,12 +153,12 @@ class RestTransport:
         jobs, now = self._pages("jobs/details.json", {})
         found = jobs_of(jobs, f"{self.name}: jobs/details.json")
         now = int(time.time()) if now is None else now
-        user = self._asker()
+        user = self._user_if_known()
         usage = self._usage(now) if needs_usage(found, queue, user) else None
         return Machine(name, now, resources, found, user, usage)
 
-    def _asker(self) -> str:
-        """Return the user as which it acts, also empty if the API does not say: reading needs no name."""
+    def _user_if_known(self) -> str:
+        """Return the same; empty also if the API refuses to report it, as reading needs no user."""
         try:
             return self.user
         except (Unauthorized, Forbidden, NotFound):
@@ -210,30 +220,30 @@ class RestTransport:
         said = f"{self.name}: {words}" if words else f"{self.name}: {self.address} returned HTTP {status}"
         made = submitted_as(words)
         if made is not None:
-            raise RefusedAs(f"{self.name}: oarsub created job {made}, but ended with: {complaint_of(words)}", made)
+            raise RefusedAs(f"{self.name}: oarsub created job {made}, but ended with: {errors_of(words)}", made)
         if status in (401, 403) or status == 404 or status == 405:
             raise self._refusal(status, words)
         if NO_DATABASE.search(words):
-            raise NotSent(f"{self.name}: {complaint_of(words)}")
+            raise NotSent(f"{self.name}: {errors_of(words)}")
         if words and (400 <= status < 500 or "Oarsub command exited with status" in words):
-            raise BadInput(f"{self.name}: oarsub refuses: {complaint_of(words)}")
-        raise Unclear(complaint_of(said), over=200 <= status < 300)
+            raise BadInput(f"{self.name}: oarsub refuses: {errors_of(words)}")
+        raise Unclear(errors_of(said), over=200 <= status < 300)
 
     def cancel(self, id: int) -> None:
         """Request the end of a job; it comes a moment later."""
-        answer = self._send("DELETE", f"jobs/{id}.json", asks=True)
+        answer = self._send("DELETE", f"jobs/{id}.json", repeatable=True)
         if 200 <= answer.status_code < 300:
             return
         _, words = _content(answer)
-        if "already killed" in words:
+        if KILLED_ALREADY in words:
             return
-        if "not the right user" in words:
+        if NOT_YOURS in words:
             raise Forbidden(f"{self.name}: job {id} is not yours or does not exist")
         if "REGISTERED" in words:
             raise Conflict(f"{self.name}: the cancellation of job {id} is recorded, but OAR's server does not respond")
         raise self._refusal(answer.status_code, words)
 
-    # ------------------------------------------------------------------------------------------------ asking
+    # ------------------------------------------------------------------------------------------------ requests
 
     def _details(self, ids: list[int]) -> tuple[Job, ...]:
         listed, _ = self._pages("jobs/details.json", {"ids": ":".join(map(str, ids))})
@@ -244,14 +254,14 @@ class RestTransport:
     ) -> tuple[list[Mapping[str, Any]], int | None]:
         """Return the objects of all pages, and the time of the first query."""
         found: dict[object, Mapping[str, Any]] = {}
-        asked: int | None = None
+        queried: int | None = None
         ends, most = time.monotonic() + self.timeout, MOST_ANSWER_BYTES
         for _ in range(MOST_PAGES):
             records, total, now, length = self._page(
                 path, {**query, "limit": str(PAGE), "offset": str(offset)}, ends, most
             )
             most -= length
-            asked = now if asked is None else asked
+            queried = now if queried is None else queried
             if not all(isinstance(record.get("id"), int | None) for record in records):
                 raise Unreachable(f"{self.name}: {path} has invalid numbers; is it the REST API of OAR?")
             places = itertools.count(offset)
@@ -259,7 +269,7 @@ class RestTransport:
             found |= {place if id is None else str(id): one for (id, place), one in zip(keyed, records, strict=True)}
             offset += len(records)
             if not records or offset >= total:
-                return list(found.values()), asked
+                return list(found.values()), queried
         raise Unreachable(f"{self.name}: {path} has no end")
 
     def _page(
@@ -267,12 +277,12 @@ class RestTransport:
     ) -> tuple[list[Mapping[str, Any]], int, int | None, int]:
         """Return the objects of a page, the total number, the time of the query, and its bytes."""
         asked = f"{path}?{urlencode({**query, 'structure': 'simple'}, safe=':,')}"
-        answer = self._answered(self._send("GET", asked, asks=True, ends=ends, most=most))
+        answer = self._answered(self._send("GET", asked, repeatable=True, ends=ends, most=most))
         source = f"{self.name}: {path}"
         return *page_of(parsed(answer.text, source), source), len(answer.content)
 
     def _ask(self, path: str) -> Any:
-        return parsed(self._answered(self._send("GET", path, asks=True)).text, f"{self.name}: {path}")
+        return parsed(self._answered(self._send("GET", path, repeatable=True)).text, f"{self.name}: {path}")
 
     def _answered(self, answer: Answer) -> Answer:
         if not 200 <= answer.status_code < 300:
@@ -285,7 +295,7 @@ class RestTransport:
         path: str,
         body: object = None,
         *,
-        asks: bool = False,
+        repeatable: bool = False,
         ends: float = math.inf,
         most: int = MOST_ANSWER_BYTES,
     ) -> Answer:
@@ -293,8 +303,8 @@ class RestTransport:
 
         Parameters
         ----------
-        asks
-            Whether it changes nothing.
+        repeatable
+            Whether it may be repeated safely, so that a lost answer leaves no doubt.
         ends
             Instant of the monotonic clock by which it must be answered, if that is before the timeout.
         most
@@ -317,9 +327,9 @@ class RestTransport:
             problem = f"{where} has not answered for {self._timeout:g} s (`timeout` in its table)"
         except (requests.RequestException, OSError) as error:
             if never_made(error) or type(error) is OSError:  # requests raises this for unreadable certificates
-                raise NotSent(f"{where} cannot be reached ({words_of(error)})") from None
-            problem = f"{where}: the connection was lost ({words_of(error)})"
-        raise Unreachable(problem) if asks else Unclear(problem)
+                raise NotSent(f"{where} cannot be reached ({cause_of(error)})") from None
+            problem = f"{where}: the connection was lost ({cause_of(error)})"
+        raise Unreachable(problem) if repeatable else Unclear(problem)
 
     def _sign(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         """Add the token, or name and password; with this in place, requests looks for no others."""
@@ -334,7 +344,7 @@ class RestTransport:
 
     def _refusal(self, status: int, words: str) -> Exception:
         """Return the error for an answer."""
-        said = complaint_of(words) or f"HTTP {status}"
+        said = errors_of(words) or f"HTTP {status}"
         if status == 401:
             return Unauthorized(f"{self.name}: {said}; {self._hint}")
         if status == 403:

@@ -20,7 +20,7 @@ from gas.endpoints.wording import checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
 from gas.placeholders import VARIABLES, variable
 
-__all__ = ["Batch", "Shape", "arguments_of", "batch_of", "body_of", "name_beside_tag", "options_from"]
+__all__ = ["Batch", "Shape", "arguments_of", "batch_of", "body_of", "name_before_tag", "options_from"]
 
 LONGEST_NAME = 100
 """Characters of a job's name in OAR's database."""
@@ -118,10 +118,10 @@ def batch_of(
     else:
         settings = [f"{name}={value}" for name, value in sorted(job.environment.items())]
         command = shlex.join(["env", *settings, *words] if settings else words)
-    return Batch(f"{name_beside_tag(job.name)}.{tag_of(key)}", command, shapes, resource, job.directory, options)
+    return Batch(f"{name_before_tag(job.name)}.{tag_of(key)}", command, shapes, resource, job.directory, options)
 
 
-def name_beside_tag(name: str) -> str:
+def name_before_tag(name: str) -> str:
     """Return a job's name, cut to leave room for a tag."""
     return checked_name(name)[: LONGEST_NAME - len(tag_of("")) - 1]
 

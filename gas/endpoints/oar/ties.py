@@ -1,8 +1,8 @@
 """The order of users with the same karma: it is not published, but the plan shows it.
 
-OAR plans the jobs of one such user after those of the other. If a job could start sooner, on the very resources that it
-is planned on, without another user's jobs, it comes after that user's. So the first user is the one whose jobs could
-not; the next is the one whose jobs could not with those of the first, and so on.
+OAR plans the jobs of one such user after those of the other. A job that could start sooner on its planned resources
+without another user's jobs comes after these. So the first user is the one without a job that could start sooner
+without those of the others; the next, the one without a job that could with those of the first; and so on.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ NO_DATABASE = re.compile(r"DB connection error|[Cc]annot connect to (the )?datab
 
 
 class Transport(SendingTransport[Batch], Protocol):
-    """One way to speak to one OAR."""
+    """A connection to one OAR."""
 
     def machine(self, name: str, queue: str = "default") -> Machine:
         """Return the published state; `name` is its name for the user, `queue` is that of future jobs."""

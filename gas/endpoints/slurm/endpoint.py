@@ -395,7 +395,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         line = sbatch_line(replace(self.batch(request, job, "line"), name=name))
         return shlex.join(line if self.script is None else [*line, self.script.path])
 
-    def _tell_of(self, batch: Batch, job: JobDescription) -> None:
+    def _warn_of(self, batch: Batch, job: JobDescription) -> None:
         asking = self.asking(native=job.native) if job.native else self
         for remark in (*self._aside, *asking.asked().remarks):
             self.tell(remark)

@@ -49,7 +49,7 @@ def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
     return job_record(
         job.id,
         user=job.user,
-        asked_by=user,
+        viewer=user,
         tagged_name=job.name,
         state=state,
         processors=size_of(job, unit),

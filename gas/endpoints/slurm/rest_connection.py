@@ -24,7 +24,7 @@ from documents.fields import Fields, quoted
 from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
-from gas.endpoints.pipes import TooMuchSaid, conversation
+from gas.endpoints.pipes import TooMuchOutput, communicate
 from gas.endpoints.programs import without_secrets
 from gas.errors import BadInput, Unauthorized
 from gas.times import iso_time
@@ -139,11 +139,11 @@ class Tokens:
             raise Unauthorized(f"{self.source} cannot be run: {error.strerror} (token_command)") from None
         with process:
             try:
-                out, err = conversation(process, b"", COMMAND_SECONDS, MOST_TOKEN_BYTES)
+                out, err = communicate(process, b"", COMMAND_SECONDS, MOST_TOKEN_BYTES)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise Unauthorized(f"{self.source} has printed no token for {COMMAND_SECONDS:g} s") from None
-            except TooMuchSaid as error:
+            except TooMuchOutput as error:
                 process.kill()
                 raise Unauthorized(f"{self.source} {error}; that is not a token") from None
             except BaseException:

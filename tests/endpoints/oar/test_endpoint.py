@@ -167,7 +167,7 @@ def test_what_became_of_it_is_not_known_while_nobody_answers(oar, endpoint):
     made = endpoint(timeout=0.6)
     oar.fail("oarsub", "then-hang")
     oar.fail("oarstat", *["error"] * 20)
-    with pytest.raises(InDoubt, match="and the scheduler cannot be asked: oar: oarstat: .*something is wrong"):
+    with pytest.raises(InDoubt, match="and the scheduler cannot be queried: oar: oarstat: .*something is wrong"):
         made.submit(REQUEST, JOB)
     assert len(oar.jobs) == 1
 
