@@ -27,9 +27,9 @@ _Row: TypeAlias = Mapping[str, Any]
 
 _ABOUT = (
     "The paper's walk takes the frames of the availability list in turn. For each frame it finds the last moment "
-    "until which all its free processors stay free, and considers the allowed sizes that end by then. It misses "
-    "smaller requests that run past that moment on those processors that stay free for longer. The exact planner "
-    "computes the earliest start of every allowed size. Both read the same list at the same moment."
+    "until which all its free processors stay free, and considers the allowed sizes that end by then. Some of these "
+    "processors stay free for longer: a smaller request could run on them past that moment, but the walk misses it. "
+    "The exact planner computes the earliest start of every allowed size. Both read the same list at the same moment."
 )
 _PROMISED = (
     "Promised finishes, from the availability list: every job uses its whole walltime, and no further job arrives. By "
