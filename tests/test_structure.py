@@ -66,7 +66,7 @@ OF_SLURM = (
     "notation", "resources", "configuration", "command_line", "scontrol_records", "details", "json_answers",
     "json_jobs", "json_machine", "stand_ins", "json_requests", "refusals", "rest_refusals",
     "interpretation", "availability", "submission", "records", "transport",
-    "generation", "queue", "directives", "options", "sizing", "asked", "choices", "reasons", "setting_answers",
+    "generation", "queue", "directives", "options", "sizing", "requested", "choices", "reasons", "setting_answers",
     "accounting_answers", "json_associations", "limit_records",
 )  # fmt: skip
 PURE += [f"gas.endpoints.slurm.{name}" for name in OF_SLURM]

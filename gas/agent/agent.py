@@ -362,7 +362,7 @@ class Agent:
     def _run(self, run: Run | JobDescription | Sequence[str]) -> Run:
         """Return what is to run; a script may say itself where."""
         given = Run.of(run, self.application.name)
-        own_folder = self.script is not None and self.script.says("chdir")
+        own_folder = self.script is not None and self.script.has("chdir")
         return replace(given, here=given.here and not own_folder)
 
     def _schedulers_for(self, job: JobDescription | None) -> list[Scheduler]:

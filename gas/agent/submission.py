@@ -45,7 +45,7 @@ ATTEMPTS = 5
 class Forgetful(JobEndpoint, Protocol):
     """A scheduler that forgets ended jobs."""
 
-    def memory(self) -> int | None:
+    def retention(self) -> int | None:
         """Return for how many seconds, at least, the scheduler remembers ended jobs; None if unknown."""
 
 
@@ -305,7 +305,7 @@ class Submission:
         if page.job is not None:
             forgotten = {"id": page.job, "name": self._application, "state": "forgotten"}
             return Submitted(chosen, chosen.name, forgotten, self.key)
-        memory = chosen.memory()
+        memory = chosen.retention()
         if page.sent is not None and memory is not None and time.time() < page.sent + memory:
             return None
         raise InDoubt(

@@ -103,7 +103,7 @@ def test_options_that_sbatch_does_not_know_are_refused_and_those_of_plugins_are_
     Path("job.sh").write_text("#!/bin/sh\n#SBATCH -n 4 -t 60\n#SBATCH --optoin=3\n")
     found = gas("plan", "job.sh", "--stale-ok")
     assert found.code == 2
-    assert "job.sh, line 3: --optoin is not an option of the sbatch here; the nearest is --" in found.err
+    assert "job.sh, line 3: --optoin is not an option of sbatch here; the nearest is --" in found.err
 
 
 def test_its_own_size_and_time_will_do(fake, gas):

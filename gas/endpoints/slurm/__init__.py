@@ -33,7 +33,7 @@ commands and by slurmrestd, return the same `gas.slurm.cluster.Cluster`.
     directives      finds sbatch options in #SBATCH lines, on the command line and in variables
     options         the meaning of these options, and which of them Gas cannot plan
     sizing          turns a size and a walltime into tasks, nodes and GPUs
-    asked           the job that Slurm would get for a size, a walltime and options
+    requested       the job that Slurm would create for a size, a walltime and options
     submission      builds a batch job
     reasons         why a job waits, as a record
     records         Slurm's jobs as Gas's job records

@@ -21,13 +21,13 @@ from gas.errors import BadInput
 from gas.slurm.accounting import Accounting, Association, Bounds, Qos
 from gas.slurm.cluster import Cluster
 
-__all__ = ["QUESTIONS", "Question", "questions", "read_accounting", "with_accounting"]
+__all__ = ["QUERIES", "Query", "queries", "read_accounting", "with_accounting"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """A query.
 
     Attributes
@@ -36,13 +36,13 @@ class Question:
         The command to run.
     lifetime
         Seconds for which an answer may be cached.
-    costs
+    unknown
         What is unknown without it.
     """
 
     command: tuple[str, ...]
     lifetime: int
-    costs: str
+    unknown: str
 
 
 _OF_QOS = (
@@ -59,28 +59,26 @@ _OF_ASSOCIATIONS = (
 _OF_SHARES = ("Account", "User", "Partition", "RawShares", "RawUsage", "FairShare", "LevelFS")
 
 
-def questions(user: str) -> Mapping[str, Question]:
+def queries(user: str) -> Mapping[str, Query]:
     """Return the queries for a user, by the name of the answer."""
     limits = "limits of accounts and QOS, and their current use"
     return {
-        "config": Question(CONFIG, 600, "how priorities are calculated, and which limits are enforced"),
+        "config": Query(CONFIG, 600, "how priorities are calculated, and which limits are enforced"),
         # users= shows this user's associations, all accounts and all QOS: little, even at large sites
-        "limits": Question(
-            ("scontrol", "-o", "show", "assoc_mgr", "flags=users,assoc,qos", f"users={user}"), 15, limits
-        ),
+        "limits": Query(("scontrol", "-o", "show", "assoc_mgr", "flags=users,assoc,qos", f"users={user}"), 15, limits),
         # some sites recalculate priorities every minute, with these shares
-        "shares": Question(("sshare", "-a", "-P", "-n", "-o", ",".join(_OF_SHARES)), 15, "your fair share"),
-        "qos": Question(
+        "shares": Query(("sshare", "-a", "-P", "-n", "-o", ",".join(_OF_SHARES)), 15, "your fair share"),
+        "qos": Query(
             ("sacctmgr", "-nP", "show", "qos", f"format={','.join(_OF_QOS)}"),
             600,
             "flags and factors of QOS, and which QOS may preempt others",
         ),
-        "associations": Question(
+        "associations": Query(
             ("sacctmgr", "-nP", "show", "assoc", f"format={','.join(_OF_ASSOCIATIONS)}", "where", f"user={user}"),
             600,
             "the accounts and QOS that you may use",
         ),
-        "accounts": Question(
+        "accounts": Query(
             ("sacctmgr", "-nP", "show", "assoc", f"format={','.join(_OF_ASSOCIATIONS)}", "where", "user="),
             600,
             "limits of accounts that scontrol hides",
@@ -88,12 +86,12 @@ def questions(user: str) -> Mapping[str, Question]:
     }
 
 
-QUESTIONS = tuple(questions("me"))
+QUERIES = tuple(queries("me"))
 """Names of the answers."""
 
 
 def read_accounting(answers: Mapping[str, str], user: str, failures: Mapping[str, str] | None = None) -> Accounting:
-    """Return accounts and QOS from the answers to `questions`.
+    """Return accounts and QOS from the answers to `queries`.
 
     Parameters
     ----------
@@ -104,14 +102,14 @@ def read_accounting(answers: Mapping[str, str], user: str, failures: Mapping[str
     failures
         Why the others are missing, in words.
     """
-    asked = questions(user)
+    asked = queries(user)
     remarks = []
-    for name in QUESTIONS[1:]:
+    for name in QUERIES[1:]:
         if name not in answers:
             why = (failures or {}).get(name)
             because = f" ({why})" if why else ""
             what = " ".join(asked[name].command[:4])
-            remarks.append(f"{what} gave no answer{because}; what is missing: {asked[name].costs}")
+            remarks.append(f"{what} gave no answer{because}; what is missing: {asked[name].unknown}")
     default, associations, qos = read_limits(answers.get("limits", ""), remarks)
     defined = _lines(answers.get("qos", ""), _OF_QOS)
     qos = _with_definitions(qos, [_guarded(_defined_qos, row, remarks, "sacctmgr show qos") for row in defined])

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from documents.fields import quoted
 from gas.availability import NodeAvailability
-from gas.endpoints.slurm.asked import asked, within_memory
 from gas.endpoints.slurm.options import Options
+from gas.endpoints.slurm.requested import requested_job, within_memory
 from gas.endpoints.slurm.sizing import gpus_on, units_on
 from gas.errors import Infeasible
 from gas.printable import many
@@ -52,7 +52,7 @@ def _of_priority(own: Priority) -> str:
 
 
 HURRY_SECONDS = 10
-"""A start that a submission later by no more than this would miss is said to be one; users take longer to read it."""
+"""A start that is lost this soon is pointed out: users take longer to read the plan."""
 
 WAITING = (Why.LIMIT, Why.LICENCES)
 NOWHERE = Outlook(None, words="the options exclude this size", never=True)
@@ -83,7 +83,7 @@ class SlurmAvailability(NodeAvailability):
     groups
         Names of the groups of the submitting user, if known.
     seen
-        The forecast of the queue without such jobs, if available.
+        The forecast of the queue without the planned jobs, if available.
     doubted
         Number of Slurm's plans that Gas reproduces, and their total, if too few for a reliable plan.
     """
@@ -153,7 +153,7 @@ class SlurmAvailability(NodeAvailability):
         one = self._found.get((processors, walltime, layout))
         if one is NOWHERE:
             try:
-                asked(self.options, processors, walltime, user=self.user, partitions=(), layout=layout)
+                requested_job(self.options, processors, walltime, user=self.user, partitions=(), layout=layout)
             except Infeasible as problem:
                 return str(problem)
         return "" if one is None else one.words or ("" if one.why is None else one.why.value)
@@ -255,7 +255,7 @@ class SlurmAvailability(NodeAvailability):
         """Return the job that a request would become; None if its size is impossible."""
         names = tuple(one.name for one in self.partitions)
         try:
-            job = asked(
+            job = requested_job(
                 self.options,
                 size,
                 walltime,

@@ -19,7 +19,7 @@ from documents.fields import quoted
 from gas.endpoints.programs import Programs, user_name
 from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm import command_line
-from gas.endpoints.slurm.accounting_answers import questions, read_accounting, with_accounting
+from gas.endpoints.slurm.accounting_answers import queries, read_accounting, with_accounting
 from gas.endpoints.slurm.command_line import OPTIONAL
 from gas.endpoints.slurm.directives import VARIABLES
 from gas.endpoints.slurm.kept_answers import KeptAnswers
@@ -95,7 +95,7 @@ class CommandTransport:
         self._accounting: KeptAnswers[tuple[str, str]] = KeptAnswers()
         self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit this environment
 
-    def usage(self) -> str:
+    def sbatch_help(self) -> str:
         """Return sbatch's description of its options, including those of plugins."""
         return self.programs.run(["sbatch", "--help"]).out
 
@@ -133,7 +133,7 @@ class CommandTransport:
             return cluster
         answers: dict[str, str] = {}
         failures: dict[str, str] = {}
-        for kind, asked in questions(self.user).items():
+        for kind, asked in queries(self.user).items():
             if kind == "config":
                 continue
             ask = partial(self._answer_or_error, asked.command, deadline)
@@ -172,7 +172,7 @@ class CommandTransport:
         found = re.search(r"^ClusterName *= *(\S+)", self._config(), re.MULTILINE)
         return "slurm" if found is None else found[1]
 
-    def memory(self) -> int | None:
+    def retention(self) -> int | None:
         """Return the seconds for which ended jobs are remembered at least (MinJobAge)."""
         found = re.search(r"^MinJobAge *= *(\d+)", self._config(), re.MULTILINE)
         return None if found is None else int(found[1]) or NEVER_FORGETS
@@ -249,7 +249,7 @@ class CommandTransport:
     def _run(
         self, command: Sequence[str], text: str = "", *, sends: bool = False, deadline: float | None = None
     ) -> str:
-        """Return the output of a command; `sends` says that it creates a job."""
+        """Return the output of a command; `sends`: the command creates or changes a job."""
         called = " ".join(command[:3]) if command[0] == "scontrol" else command[0]
         programs = self.sending if command[0] == "sbatch" else self.programs
         done = programs.run(command, text, called=called, sends=sends, deadline=deadline)

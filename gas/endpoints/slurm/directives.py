@@ -146,7 +146,7 @@ class Script:
         if not is_script(text):
             first = text.splitlines()[0][:60] if text.strip() else ""
             raise BadInput(
-                f"{path}: begins with {quoted(first)}; sbatch takes scripts that begin with #!, like #!/bin/sh"
+                f"{path}: begins with {quoted(first)}; sbatch accepts scripts that begin with #!, like #!/bin/sh"
             )
         if "\0" in text:
             raise BadInput(f"{path}: contains a null character, which sbatch refuses")
@@ -158,7 +158,7 @@ class Script:
         """Return the script with partition and time from environment variables, which sbatch prefers."""
         return replace(self, directives=(*self.directives, *from_variables(variables, CHOSEN)))
 
-    def says(self, name: str) -> bool:
+    def has(self, name: str) -> bool:
         """Return whether it has an option."""
         return any(one.name == name for one in self.directives)
 
@@ -205,9 +205,7 @@ def refuse_unknown(found: Iterable[Directive], usage: str) -> None:
     for one in found:
         if one.name not in there:
             nearest = difflib.get_close_matches(one.name, sorted(there), n=1, cutoff=0.0)
-            raise BadInput(
-                f"{one.place}: --{one.name} is not an option of the sbatch here; the nearest is --{nearest[0]}"
-            )
+            raise BadInput(f"{one.place}: --{one.name} is not an option of sbatch here; the nearest is --{nearest[0]}")
 
 
 def unknown(found: Iterable[Directive]) -> bool:

@@ -43,7 +43,7 @@ from gas.endpoints.slurm.reading import Reading
 from gas.endpoints.slurm.reasons import why
 from gas.endpoints.slurm.records import record_of
 from gas.endpoints.slurm.sizing import shape_of, size_of, units_on
-from gas.endpoints.slurm.submission import DECIDED, batch_of, brought_along, options_from
+from gas.endpoints.slurm.submission import DECIDED, batch_of, options_from, options_of
 from gas.endpoints.slurm.transport import Batch, Transport
 from gas.endpoints.tagging import PATIENCE_SECONDS, Spans, TaggingEndpoint
 from gas.endpoints.wording import name_without_tag, option_list, tag_of
@@ -185,7 +185,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def read(self, cluster: Cluster) -> Availability:
         """Return the availability list of a cluster; sets `limits` and `remarks`."""
-        asked = self.asked()
+        asked = self.job_options()
         self._cluster = cluster
         found = interpret(cluster, self.partition, user=self.transport.user, options=asked, groups=self._groups())
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
@@ -242,7 +242,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return f"{self.transport.place}#{self.partition or ''}"
 
     def waits_for(self, native: Sequence[str]) -> tuple[str, str] | None:
-        """Return the cluster and the option if jobs wait for others by number: only this cluster knows these."""
+        """Return the cluster and the option if jobs wait for others by number, which only this cluster knows."""
         inside = () if self.script is None else self.script.directives
         given = [one.value or "" for one in (*inside, *self._options) if one.name == "dependency"]
         by_number = given and any(map(str.isdigit, given[-1]))
@@ -286,7 +286,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         other = copy.copy(self)
         if resources is not None:
             other._resources = resources
-            other._options = (*other._options, *brought_along(resources))
+            other._options = (*other._options, *options_of(resources))
             if resources.unit != "processors":
                 other.unit, other._whole = resources.unit, resources.unit == "nodes"
                 other.settles = SETTLED
@@ -302,9 +302,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             other._options = (*(one for one in kept if one.name != "partition"), *other._options)
         if script is not None:
             if isinstance(self.transport, CommandTransport) and unknown(script.directives):
-                refuse_unknown(script.directives, self.transport.usage())
+                refuse_unknown(script.directives, self.transport.sbatch_help())
             other.script, other._whole = script, False
-            other.unit = other._asked_in(unit).unit
+            other.unit = other._options_in(unit).unit
             own = words(script.value("partition") or "")
             other.named = self.named or bool(own)
             if not placed and self.partition is not None and own and not set(own) & set(self.partition.split(",")):
@@ -325,7 +325,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             return []
         partitions, user = partitions_of(self._cluster, self.partition), self.transport.user
         groups = self._groups()
-        there = choices(self._cluster, partitions, self.asked(), user, groups=groups)
+        there = choices(self._cluster, partitions, self.job_options(), user, groups=groups)
         if len(there) > MOST:
             left = f"{len(there) - MOST} of {len(there)} accounts and QOS are ignored: name one of them"
             self._aside = (*self._aside, left)
@@ -348,11 +348,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         """Return the groups of the submitting user; None if the cluster's may differ from this machine's."""
         return own_groups(self.transport.user) if isinstance(self.transport, CommandTransport) else None
 
-    def asked(self) -> Options:
+    def job_options(self) -> Options:
         """Return the options of all jobs, apart from size and walltime, from options, script and configuration."""
-        return self._asked_in(self.unit)
+        return self._options_in(self.unit)
 
-    def _asked_in(self, unit: Unit | None) -> Options:
+    def _options_in(self, unit: Unit | None) -> Options:
         inside = () if self.script is None else self.script.directives
         kept = list(from_variables(os.environ)) if isinstance(self.transport, CommandTransport) else []
         if self.script is None and (array := next((one for one in kept if one.name == "array"), None)) is not None:
@@ -374,7 +374,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     def batch(self, request: Request, job: JobDescription, key: str) -> Batch:
         """Return the submission."""
         asking = self.asking(native=job.native) if job.native else self
-        return batch_of(request, job, key=key, asked=asking.asked(), words=asking.options(), script=self.script)
+        return batch_of(request, job, key=key, asked=asking.job_options(), words=asking.options(), script=self.script)
 
     def options(self) -> dict[str, str | None]:
         """Return the sbatch options of every job, without those in the script."""
@@ -397,7 +397,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def _warn_of(self, batch: Batch, job: JobDescription) -> None:
         asking = self.asking(native=job.native) if job.native else self
-        for remark in (*self._aside, *asking.asked().remarks):
+        for remark in (*self._aside, *asking.job_options().remarks):
             self.tell(remark)
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:
@@ -428,9 +428,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         )  # fmt: skip
         return self._record(job)
 
-    def memory(self) -> int | None:
+    def retention(self) -> int | None:
         """Return the seconds for which Slurm remembers ended jobs at least; None if unknown."""
-        return self.transport.memory()
+        return self.transport.retention()
 
     def _record(self, job: Job) -> dict[str, Any]:
         return record_of(job, self.unit, self.transport.user)
@@ -483,7 +483,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def probe(self, requests: Sequence[Request]) -> list[int | None]:
         """Return the start that Slurm plans for a real job of each request; the jobs are cancelled."""
-        asked = self.asked()
+        asked = self.job_options()
         shapes = [shape_of(asked, one.processors, one.walltime, one.layout) for one in requests]
         return probe(self.transport, shapes, self.options(), tell=self.tell)
 
@@ -502,7 +502,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         chosen = partitions_of(cluster, self.partition)[0]
         if job.partitions and chosen.name not in job.partitions:
             chosen = partition_of(cluster, job.partitions[0])
-        asked = replace(self.asked(), reservation=job.reservation)
+        asked = replace(self.job_options(), reservation=job.reservation)
         seen = interpret(
             ahead_of(cluster, job), chosen.name, user=self.transport.user, options=asked, groups=self._groups()
         )
@@ -554,7 +554,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
                 )
         else:
             layout = None
-        shape = shape_of(self.asked(), processors, walltime, layout)
+        shape = shape_of(self.job_options(), processors, walltime, layout)
         problem: GasError | None = None
         try:
             self.transport.reshape(id, shape)

@@ -158,8 +158,8 @@ def interpret(
     unit, reservation = options.unit, options.reservation or None
     own = _named(cluster, reservation)
     names = tuple(one.name for one in open_ones)
-    asker = Job(0, "", user or "", "PENDING", names, 1, 1, account=options.account, qos=options.qos)
-    if own is not None and is_open(cluster, own, asker) is False:
+    new_job = Job(0, "", user or "", "PENDING", names, 1, 1, account=options.account, qos=options.qos)
+    if own is not None and is_open(cluster, own, new_job) is False:
         named = f"{cluster.name}: reservation {quoted(own.name)}"
         raise Infeasible(f"{named} is not open to these jobs ({_closed_to(own)}); name another, or none")
     unseen_until = None if cluster.others_visible else cluster.now + (chosen.longest or cluster.scheduling.window)
@@ -188,7 +188,7 @@ def interpret(
     if not at:
         raise Infeasible(f"{where} has no usable node: {_why_unusable(cluster, there)}")
     capacity = np.array([units[place] for place in at], np.int64)
-    rows = list(_reserved(cluster, state.names, at, capacity, own, asker))
+    rows = list(_reserved(cluster, state.names, at, capacity, own, new_job))
 
     def taken(place: int, cpus: int, held: tuple[Gres, ...] | None) -> int:
         if whole or cpus >= state.machine.cpus[place]:  # no CPU is left, so no GPU can be used
@@ -300,7 +300,7 @@ def _remarks(
     if age is None:
         yield (
             "the age of Slurm's plans is not known, because sdiag shows no backfill cycle: plan again in some minutes, "
-            "or ask Slurm itself (--probe)"
+            "or probe Slurm (--probe)"
         )
     else:
         yield f"Slurm last planned its queue {duration_text(age)} ago"
@@ -326,7 +326,7 @@ def _remarks(
     if unseen:
         many = {"cpus": "CPUs", "gpus": "GPUs"}.get(unit, unit)
         what = _counted(unseen, f"{many.removesuffix('s')} is", f"{many} are")
-        yield f"{what} in use by hidden jobs (PrivateData): --probe asks Slurm itself"
+        yield f"{what} in use by hidden jobs (PrivateData): --probe shows starts"
     counts = Counter(dict.fromkeys(LEFT_OUT.values(), 0))
     jobs: set[int] = set()
     for record, why in seen.unplanned:
@@ -360,11 +360,11 @@ def _reserved(
     at: dict[int, int],
     capacity: NDArray[np.int64],
     own: Reservation | None,
-    asker: Job,
+    new_job: Job,
 ) -> Iterator[tuple[int, int, int, int]]:
     places = {names[place]: index for place, index in at.items()}
     for one in cluster.reservations:
-        if one is own or attracts(cluster, one, asker):
+        if one is own or attracts(cluster, one, new_job):
             continue
         for name in one.nodes:
             if name in places:

@@ -18,13 +18,13 @@ from gas.errors import Unreachable
 from gas.json_text import parsed
 from gas.slurm.accounting import Accounting, Association, Bounds, Qos
 
-__all__ = ["QUESTIONS", "RestQuestion", "read_accounting"]
+__all__ = ["QUERIES", "RestQuery", "read_accounting"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class RestQuestion:
+class RestQuery:
     """An endpoint of slurmrestd to query.
 
     Attributes
@@ -33,20 +33,20 @@ class RestQuestion:
         ``slurm`` or ``slurmdb``.
     lifetime
         Seconds for which an answer may be cached.
-    costs
+    unknown
         What is unknown without it.
     """
 
     service: str
     lifetime: int
-    costs: str
+    unknown: str
 
 
-QUESTIONS: Mapping[str, RestQuestion] = MappingProxyType(
+QUERIES: Mapping[str, RestQuery] = MappingProxyType(
     {
-        "qos": RestQuestion("slurmdb", 600, "limits of QOS"),
-        "associations": RestQuestion("slurmdb", 600, "the accounts and QOS that you may use, and their limits"),
-        "shares": RestQuestion("slurm", 60, "your fair share"),
+        "qos": RestQuery("slurmdb", 600, "limits of QOS"),
+        "associations": RestQuery("slurmdb", 600, "the accounts and QOS that you may use, and their limits"),
+        "shares": RestQuery("slurm", 60, "your fair share"),
     }
 )
 """By the name of the endpoint; ``conf`` is read by `json_answers`."""
@@ -69,14 +69,14 @@ _UNLIMITED_LEVEL = 1e18
 def read_accounting(
     answers: Mapping[str, str | bytes], user: str, failures: Mapping[str, str] | None = None
 ) -> Accounting:
-    """Return accounts and QOS from the answers to `QUESTIONS`; if one is missing, a remark says what is unknown."""
+    """Return accounts and QOS from the answers to `QUERIES`; if one is missing, a remark says what is unknown."""
     remarks: list[str] = []
-    for name, asked in QUESTIONS.items():
+    for name, asked in QUERIES.items():
         if name not in answers:
             why = (failures or {}).get(name)
             because = f" ({why})" if why else ""
             remarks.append(
-                f"slurmrestd's {asked.service}/{name} gave no answer{because}; what is missing: {asked.costs}"
+                f"slurmrestd's {asked.service}/{name} gave no answer{because}; what is missing: {asked.unknown}"
             )
     qos = {one.name: one for one in _objects(answers, "qos", ("qos", "QOS"), _qos, remarks)}
     found = list(_objects(answers, "associations", ("associations",), _association, remarks))

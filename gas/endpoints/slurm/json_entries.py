@@ -46,7 +46,7 @@ class Entry:
         if default is REQUIRED:
             others = f" (nor {', '.join(paths[1:])})" if paths[1:] else ""
             raise Unreachable(
-                f"{self.where} has no key {paths[0]}{others}; ask v0.0.{VERSIONS[0]} to v0.0.{VERSIONS[-1]}"
+                f"{self.where} has no key {paths[0]}{others}; Gas reads v0.0.{VERSIONS[0]} to v0.0.{VERSIONS[-1]}"
             )
         return default
 

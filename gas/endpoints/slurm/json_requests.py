@@ -165,7 +165,7 @@ OPTIONS: Mapping[str, _Option] = MappingProxyType(
 OF_THE_PROGRAM = frozenset({"ignore-pbs", "parsable", "verbose"})
 """Options that affect only sbatch itself, not the job."""
 
-SAID_OTHERWISE = frozenset({"chdir", "job-name", "ntasks", "time"})
+STORED_ELSEWHERE = frozenset({"chdir", "job-name", "ntasks", "time"})
 """Options of a script that are stored elsewhere in a batch."""
 
 _FIRST_NAMES = MappingProxyType({"standard_input": "standard_in", "standard_output": "standard_out"})
@@ -224,7 +224,7 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
 
 def _of_script(batch: Batch) -> dict[str, str | None]:
     """Return the options in the script, as slurmrestd does not parse it."""
-    left_out = OF_THE_PROGRAM | (SAID_OTHERWISE - ({"ntasks"} if batch.shape.tasks is None else set()))
+    left_out = OF_THE_PROGRAM | (STORED_ELSEWHERE - ({"ntasks"} if batch.shape.tasks is None else set()))
     if batch.not_before is not None:
         left_out |= {"begin"}
     return {name: value for name, value in batch.directives.items() if name not in left_out}
@@ -267,8 +267,8 @@ def _option(name: str, value: str | None, version: int) -> dict[str, Any]:
     key = option.late if late else option.early
     if not key:
         raise BadInput(
-            f"slurmrestd v0.0.{version} does not take sbatch's --{name}; leave it out, or submit with Slurm's commands "
-            "(an endpoint without url)"
+            f"slurmrestd v0.0.{version} does not accept sbatch's --{name}; leave it out, or submit with Slurm's "
+            "commands (an endpoint without url)"
         )
     if value is None and option.alone is None:
         raise BadInput(f"--{name} needs a value, as in --{name}=...")

@@ -29,14 +29,14 @@ class KeptAnswers(Generic[T]):
         self._clock = clock
         self._kept: dict[str, tuple[float, T]] = {}
 
-    def get(self, kind: str, ask: Callable[[], T], lifetime: float | None = None) -> T:
+    def get(self, kind: str, query: Callable[[], T], lifetime: float | None = None) -> T:
         """Return an answer, from the cache if it is recent enough; failures are not cached."""
         lifetime = self._lifetimes.get(kind, 0.0) if lifetime is None else lifetime
         kept = self._kept.get(kind)
         if kept is not None and self._clock() < kept[0] + lifetime:
             return kept[1]
-        asked = self._clock()
-        answer = ask()
+        queried = self._clock()
+        answer = query()
         if lifetime > 0:
-            self._kept[kind] = (asked, answer)
+            self._kept[kind] = (queried, answer)
         return answer

@@ -179,7 +179,7 @@ class Options:
                     values |= UNDERSTOOD[one.name](one.value, now)
                 except BadInput as error:
                     raise BadInput(f"{one.place}: {quoted(one.shown)}: {error}") from None
-                except _NotUnderstood:
+                except _NotPlanned:
                     unplanned.append(one.name)
             elif one.name not in HARMLESS:  # unknown options may have an effect
                 unplanned.append(one.name)
@@ -232,7 +232,7 @@ def _excluding(first: Directive, second: Directive) -> BadInput:
     )
 
 
-class _NotUnderstood(Exception):
+class _NotPlanned(Exception):
     """The option is valid, but plans ignore it."""
 
 
@@ -260,7 +260,7 @@ def megabytes(text: str) -> int:
     """
     found = re.fullmatch(r"(\d{1,15})([KMGT]?)B?", text.strip().upper())
     if found is None:
-        raise BadInput("is not an amount of memory; sbatch takes 500M, 16G or megabytes")
+        raise BadInput("is not an amount of memory; sbatch accepts 500M, 16G or megabytes")
     bytes_ = int(found[1]) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[found[2]]
     return -(-bytes_ >> 20)
 
@@ -280,7 +280,7 @@ def minutes_of(text: str) -> int | None:
         return None
     found = re.fullmatch(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,4}))?(?::(\d{1,4}))?", text.strip())
     if found is None:
-        raise BadInput("is not a time limit; sbatch takes minutes, hours:minutes:seconds or days-hours")
+        raise BadInput("is not a time limit; sbatch accepts minutes, hours:minutes:seconds or days-hours")
     numbers = [int(number) for number in found.groups()[1:] if number is not None]
     if found[1] is not None:
         hours, minutes, seconds = (*numbers, 0, 0)[:3]
@@ -310,7 +310,7 @@ def instant_of(text: str, now: int) -> int:
     if found := re.fullmatch(r"now(?:\+(\d{1,9}) *([a-z]*?)s?)?", given):
         if (found[2] or "") not in _SECONDS:
             raise BadInput(
-                f"{quoted(found[2])} is not a unit of time; sbatch takes seconds, minutes, hours, days and weeks"
+                f"{quoted(found[2])} is not a unit of time; sbatch accepts seconds, minutes, hours, days and weeks"
             )
         return now + int(found[1] or 0) * _SECONDS[found[2] or ""]
     today = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0)
@@ -328,10 +328,10 @@ def instant_of(text: str, now: int) -> int:
         try:
             return int(datetime.fromisoformat(text.strip().upper()).timestamp())
         except (ValueError, OverflowError):
-            raise BadInput("is not a date and time; sbatch takes 2026-11-22T08:00") from None
+            raise BadInput("is not a date and time; sbatch accepts 2026-11-22T08:00") from None
     if re.fullmatch(r"\d{6}|\d{1,2}[/.]\d{1,2}([/.]\d{2,4})?(-\S+)?|[\d:]+ ?[ap]m", given):
-        raise _NotUnderstood
-    raise BadInput("is not a time; sbatch takes 2026-11-22T08:00, 16:00 or now+1hour")
+        raise _NotPlanned
+    raise BadInput("is not a time; sbatch accepts 2026-11-22T08:00, 16:00 or now+1hour")
 
 
 def _whole(text: str | None, least: int = 1) -> int:
@@ -351,7 +351,7 @@ def _node_range(text: str) -> tuple[int, int | None]:
     found = re.fullmatch(r"(\d{1,9})([km]?)(?:-(\d{1,9})([km]?))?", text.strip().lower())
     if found is None:
         raise (
-            _NotUnderstood
+            _NotPlanned
             if re.fullmatch(r"[\d,:-]+", text.strip())
             else BadInput("is not a number of nodes, such as 4 or 2-8")
         )
@@ -397,7 +397,7 @@ def _gres(text: str) -> tuple[Gres, ...]:
 def _licences(text: str) -> dict[str, int]:
     """Return the number of each licence in ``matlab:2,fluent@server``."""
     if re.search(r"[|;]", text):
-        raise _NotUnderstood
+        raise _NotPlanned
     found: dict[str, int] = {}
     for one in text.split(","):
         parts = re.fullmatch(r"([^:=,\s]+?)(?:[:=*](\d{1,9}))?", one.strip())
@@ -409,15 +409,15 @@ def _licences(text: str) -> dict[str, int]:
 
 def _names(text: str) -> tuple[str, ...]:
     if "/" in text:  # a file with the list, which sbatch reads
-        raise _NotUnderstood
+        raise _NotPlanned
     return node_names(text)
 
 
 def _constraint(text: str) -> str:
-    """Return a constraint; in brackets, sbatch takes & only in parentheses or with numbers of nodes (seen on all)."""
+    """Return a constraint; in brackets, sbatch accepts & only in parentheses or with numbers of nodes (seen on all)."""
     inside = "".join(re.findall(r"\[([^\]]*)\]", text))
     if "&" in re.sub(r"\([^()]*\)", "", inside) and not with_counts(text):
-        raise BadInput("has & in brackets, which sbatch takes only in parentheses: [(a&b)|c]")
+        raise BadInput("has & in brackets, which sbatch accepts only in parentheses: [(a&b)|c]")
     return text
 
 
@@ -426,14 +426,14 @@ def _exclusive(text: str | None, now: int) -> dict[str, object]:
         return {"exclusive": True}
     if text.lower() in ("user", "mcs"):
         return {"shared_with": text.lower()}
-    raise _NotUnderstood
+    raise _NotPlanned
 
 
 def _hint(text: str | None, now: int) -> dict[str, object]:
     """Return the fields that hints imply (sbatch(1), --hint)."""
     given = set(words(_needed(text).lower()))
     if not given <= {"multithread", "nomultithread"}:
-        raise _NotUnderstood  # compute_bound and memory_bound allocate sockets and cores differently
+        raise _NotPlanned  # compute_bound and memory_bound allocate sockets and cores differently
     return {"threads_per_core": 1} if "nomultithread" in given else {}
 
 
@@ -464,7 +464,7 @@ def _flag(name: str) -> Callable[[str | None, int], dict[str, object]]:
 
 def _priority(text: str | None, now: int) -> dict[str, object]:
     if _needed(text).strip().upper() != "TOP":
-        raise _NotUnderstood  # only operators may set it
+        raise _NotPlanned  # only operators may set it
     return {}
 
 

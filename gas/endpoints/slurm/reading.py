@@ -13,7 +13,7 @@ __all__ = ["Reading"]
 
 
 class Reading:
-    """The published state of one Slurm, queried again when an endpoint asks that has already had it.
+    """The published state of one Slurm, queried again for an endpoint that has already received it.
 
     Parameters
     ----------

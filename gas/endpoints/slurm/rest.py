@@ -31,7 +31,7 @@ from gas.endpoints.slurm.json_answers import (
     read_jobs,
     tests_of_last_cycle,
 )
-from gas.endpoints.slurm.json_associations import QUESTIONS, read_accounting
+from gas.endpoints.slurm.json_associations import QUERIES, read_accounting
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
 from gas.endpoints.slurm.rest_client import TIMEOUT_SECONDS, RestClient, beginning
 from gas.endpoints.slurm.rest_connection import LOCAL, Tokens, vetted_address
@@ -139,14 +139,13 @@ class RestTransport(RestClient):
         """Return the published state."""
         deadline = time.monotonic() + self.timeout
         version = self.version()
-        asked = sorted(
-            ANSWERS, key=lambda endpoint: endpoint != "diag"
-        )  # the smallest answer first, to see whether it answers at all
+        # the smallest answer first, to see whether slurmrestd answers at all
+        endpoints = sorted(ANSWERS, key=lambda endpoint: endpoint != "diag")
         if version == 36:
-            asked.remove("reservations")
+            endpoints.remove("reservations")
         answers: dict[str, bytes] = {}
         failed: dict[str, str] = {}
-        for endpoint in asked:
+        for endpoint in endpoints:
             most = MOST_BYTES - sum(map(len, answers.values()))
             read = partial(self._read, endpoint, deadline, most, self._version_of(endpoint))
             try:
@@ -162,7 +161,7 @@ class RestTransport(RestClient):
                     answers[endpoint] = self._kept.get(endpoint, partial(self._read, endpoint, deadline))
                 except GasError as error:
                     failed[endpoint] = str(error)
-        named = self.stated is not None or self.conf is not None  # else it is a matter of more commands
+        named = self.stated is not None or self.conf is not None  # otherwise, commands would have to be run
         stated = Stated() if "conf" in answers and not named else self._stated(answers, deadline)
         cluster = self._understood(lambda: read_cluster(answers, name=name, failed=failed, stated=stated))
         if chosen_by_switches(cluster.values):
@@ -220,7 +219,7 @@ class RestTransport(RestClient):
             return cluster
         answers: dict[str, bytes] = {}
         failures: dict[str, str] = {}
-        for name, asked in QUESTIONS.items():
+        for name, asked in QUERIES.items():
             ask = partial(self._answer_or_error, asked.service, name, deadline)
             found, error = self._accounting.get(name, ask, asked.lifetime)
             if error:
@@ -257,7 +256,7 @@ class RestTransport(RestClient):
         # v0.0.36 does not show the owners of jobs: rather return too many than overlook one
         return tuple(job for job in jobs if user in (None, job.user or user) and (not ids or job.id in ids))
 
-    def memory(self) -> int | None:
+    def retention(self) -> int | None:
         """Return None: slurmrestd does not publish how long ended jobs are remembered."""
         return None
 

@@ -156,7 +156,7 @@ class Tokens:
 
     @property
     def expired(self) -> int | None:
-        """The expiry in the token itself; None if it has none."""
+        """When the token expired, as stated in it; None if it has not, or states no expiry."""
         token = self.current()
         expires = None if token is None else claims(token).get("exp")
         if not isinstance(expires, (int, float)) or not 0 < expires < time.time():
@@ -241,7 +241,7 @@ class SlurmConnection(Connection):
         self.url = f"unix:{path}" if path else self.address
         self.called = self.url if name == self.url else f"{name}: {self.url}"
         self._user, self._path = user, path
-        self._most = timeout
+        self._longest = timeout
         self._session.headers["Connection"] = "close"
         if path is not None:
             self._session.mount(LOCAL, _socket_adapter(path))
@@ -293,12 +293,12 @@ class SlurmConnection(Connection):
         if token is not None:
             headers |= {"X-SLURM-USER-NAME": self.user, "X-SLURM-USER-TOKEN": token}
         data = None if body is None else json.dumps(body).encode()
-        left = self._most if deadline is None else deadline - time.monotonic()
-        self._timeout = min(self._most, max(0.05, left))
+        left = self._longest if deadline is None else deadline - time.monotonic()
+        self._timeout = min(self._longest, max(0.05, left))
         try:
             return self._send(method, path, data, headers, most)
         except NoAnswer as error:
-            words = str(error).replace(f" {self._timeout:g} s", f" {self._most:g} s")
+            words = str(error).replace(f" {self._timeout:g} s", f" {self._longest:g} s")
             raise NoAnswer(words, sent=error.sent, again=error.again) from None
         except ValueError as error:  # requests: a user's name that is no header
             raise NoAnswer(f"{self.called} cannot be reached ({error})", sent=False, again=False) from None

@@ -18,7 +18,7 @@ from gas.placeholders import VARIABLES, variable
 from gas.resources import Resources
 from speedup_models.model import Layout
 
-__all__ = ["DECIDED", "batch_of", "brought_along", "options_from"]
+__all__ = ["DECIDED", "batch_of", "options_from", "options_of"]
 
 OWN_OPTIONS = frozenset(
     {"array", "chdir", "cluster-constraint", "clusters", "export-file", "help", "job-name", "nodes", "ntasks",
@@ -54,7 +54,7 @@ def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
     return tuple(found)
 
 
-def brought_along(resources: Resources) -> Iterator[Directive]:
+def options_of(resources: Resources) -> Iterator[Directive]:
     """Yield the options for an application's resources that do not depend on the size."""
     names = {"memory_per_processor": "mem-per-cpu", "memory_per_gpu": "mem-per-gpu", "memory_per_node": "mem"}
     if resources.memory is not None:

@@ -76,7 +76,7 @@ class Transport(SendingTransport[Batch], Protocol):
 
     @property
     def place(self) -> str:
-        """Which Slurm it connects to, and how: equal for all transports that do the same, whatever their names."""
+        """Which Slurm it connects to, and how: equal for equal connections, whatever their names."""
 
     def cluster(self, name: str) -> Cluster:
         """Return the published state; `name` is the cluster's name in the configuration."""
@@ -84,7 +84,7 @@ class Transport(SendingTransport[Batch], Protocol):
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
         """Return the jobs of a user, or with these numbers, including recently ended ones; unknown ones are omitted."""
 
-    def memory(self) -> int | None:
+    def retention(self) -> int | None:
         """Return the seconds for which ended jobs are remembered at least (MinJobAge); None if not published."""
 
     def accounting(self, partition: str, days: int) -> bytes:

@@ -79,7 +79,7 @@ class Replayed:
             job, start=start, end=end, state="COMPLETED", nodes=self.found.nodes[job.id, None], reason="", exit_status=0
         )
 
-    def memory(self) -> int | None:
+    def retention(self) -> int | None:
         return 100_000
 
     def accounting(self, partition: str, days: int) -> bytes:

@@ -5,7 +5,7 @@ from math import inf
 import pytest
 from slurm_standing import ASKER, read, told
 
-from gas.endpoints.slurm.accounting_answers import QUESTIONS, questions, read_accounting
+from gas.endpoints.slurm.accounting_answers import QUERIES, queries, read_accounting
 
 RELEASES = ("22.05", "24.11", "26.05")
 
@@ -50,25 +50,25 @@ def test_where_others_are_hidden_ones_own_limits_and_share_are_left(release):
     assert found.reaches_root(found.association("lab"))
 
 
-@pytest.mark.parametrize("missing", QUESTIONS[1:])
+@pytest.mark.parametrize("missing", QUERIES[1:])
 def test_without_an_answer_a_remark_says_what_that_costs(missing):
     answers = {name: text for name, text in told("24.11").items() if name != missing}
     found = read_accounting(answers, "u1", {missing: "slurm_persist_conn_open: Connection refused"})
-    asked = questions("u1")[missing]
+    asked = queries("u1")[missing]
     (remark,) = found.remarks
-    assert remark.endswith(f"what is missing: {asked.costs}")
+    assert remark.endswith(f"what is missing: {asked.unknown}")
     assert "(slurm_persist_conn_open: Connection refused)" in remark
     assert "lab" in found.accounts()
 
 
 def test_without_any_answer_nothing_is_known():
     found = read_accounting({}, "u1")
-    assert (found.associations, dict(found.qos), len(found.remarks)) == ((), {}, len(QUESTIONS) - 1)
+    assert (found.associations, dict(found.qos), len(found.remarks)) == ((), {}, len(QUERIES) - 1)
 
 
 def test_questions_are_short_and_name_how_long_an_answer_is_good():
-    asked = questions("u1")
-    assert tuple(asked) == QUESTIONS
+    asked = queries("u1")
+    assert tuple(asked) == QUERIES
     assert {name: one.lifetime for name, one in asked.items()} == {
         "config": 600, "limits": 15, "shares": 15, "qos": 600, "associations": 600, "accounts": 600,
     }  # fmt: skip

@@ -250,7 +250,7 @@ def test_a_script_is_planned_and_submitted_with_its_own_options(slurm):
     endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)), unit="nodes")
     asking = endpoint.asking(script=SCRIPT, native=("--account=sea",))
     assert (asking.unit, asking.partition, endpoint.script) == ("tasks", "main", None)
-    asked = asking.asked()
+    asked = asking.job_options()
     assert (asked.cpus_per_task, asked.memory_per_node, asked.account, asked.whole) == (2, 2048, "sea", False)
     batch = asking.batch(Request(16, 600), JobDescription("ocean"), "key")
     assert (batch.script, batch.shape.tasks, batch.options) == (
@@ -290,15 +290,15 @@ def test_the_options_of_a_script_that_is_run_as_a_command_count_but_for_its_size
 def test_variables_that_are_left_to_sbatch_are_planned_with(slurm, monkeypatch):
     monkeypatch.setenv("SBATCH_QOS", "long")
     endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
-    assert endpoint.asked().qos == "long"
-    assert endpoint.asking(native=("--qos=short",)).asked().qos == "short"
+    assert endpoint.job_options().qos == "long"
+    assert endpoint.asking(native=("--qos=short",)).job_options().qos == "short"
     monkeypatch.setenv("SBATCH_GPUS", "2")
     monkeypatch.setenv("SBATCH_ARRAY_INX", "1-3")
     script = Script.of("#!/bin/sh\n#SBATCH -G 1 --qos=short\n", "job.sh")
-    asked = endpoint.asking(script=script).asked()
+    asked = endpoint.asking(script=script).job_options()
     assert (asked.qos, asked.gpus[0].count, len(asked.tasks_of_array)) == ("long", 2, 3)
     with pytest.raises(BadInput, match=r"\$SBATCH_ARRAY_INX: makes job arrays"):
-        endpoint.asked()
+        endpoint.job_options()
 
 
 def test_accounts_and_qos_are_endpoints_of_their_own_once_they_are_known(slurm, monkeypatch):
@@ -308,7 +308,7 @@ def test_accounts_and_qos_are_endpoints_of_their_own_once_they_are_known(slurm, 
     monkeypatch.setattr(module, "choices", lambda *_, **__: [Choice(), Choice("sea", "high")])
     [other] = endpoint.choices()
     assert (other.name, other.configured_as) == ("fake+account=sea+qos=high", "fake")
-    assert (other.asked().account, other.options()) == ("sea", {"account": "sea", "qos": "high"})
+    assert (other.job_options().account, other.options()) == ("sea", {"account": "sea", "qos": "high"})
     other.availability()
     assert other.choices() == []
     many = [Choice(qos=f"q{k}") for k in range(20)]

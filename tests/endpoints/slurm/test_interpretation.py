@@ -452,13 +452,13 @@ def test_remarks_say_what_one_must_know():
     assert found.remarks == (
         "Slurm last planned its queue 12s ago",
         "2 waiting jobs have no plan by Slurm; Gas placed them itself",
-        "6 CPUs are in use by hidden jobs (PrivateData): --probe asks Slurm itself",
+        "6 CPUs are in use by hidden jobs (PrivateData): --probe shows starts",
         "1 job is left out: held",
     )
     assert found.placed == 2
     assert interpret(machine(**known)).remarks == (
         "the age of Slurm's plans is not known, because sdiag shows no backfill cycle: plan again in some minutes, or "
-        "ask Slurm itself (--probe)",
+        "probe Slurm (--probe)",
     )
 
 

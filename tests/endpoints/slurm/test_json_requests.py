@@ -168,7 +168,7 @@ def test_what_is_given_with_a_script_comes_before_what_stands_in_it():
 
 
 def test_an_option_of_a_script_that_slurmrestd_does_not_take_is_not_dropped():
-    with pytest.raises(BadInput, match="does not take sbatch's --export"):
+    with pytest.raises(BadInput, match="does not accept sbatch's --export"):
         submission(replace(JOB, directives={"export": "NONE"}), 40)
 
 
@@ -187,7 +187,7 @@ def test_the_first_version_calls_files_by_other_names():
 )
 def test_an_option_that_cannot_be_taken_is_named_with_the_way_out(name, version):
     with pytest.raises(
-        BadInput, match=rf"^slurmrestd v0.0.{version} does not take sbatch's --{name}; leave it out, or"
+        BadInput, match=rf"^slurmrestd v0.0.{version} does not accept sbatch's --{name}; leave it out, or"
     ):
         job(version, **{name: None})
 
@@ -196,7 +196,7 @@ def test_an_option_that_cannot_be_taken_is_named_with_the_way_out(name, version)
     ("name", "value", "told"),
     [
         ("account", None, "^--account needs a value, as in --account=..."),
-        ("mem", "lots", '^--mem="lots" is not an amount of memory; sbatch takes 500M, 16G or megabytes'),
+        ("mem", "lots", '^--mem="lots" is not an amount of memory; sbatch accepts 500M, 16G or megabytes'),
         ("nice", "very", '^--nice="very" is not a whole number'),
         ("signal", "R:USR1", '^--signal="R:USR1" is not a signal that slurmrestd accepts'),
     ],

@@ -6,10 +6,10 @@ import pytest
 from private_slurm import INSTALLED, RELEASES, Nodes, PrivateSlurm
 
 from gas.endpoints import JobDescription, Request
-from gas.endpoints.slurm.asked import asked as job_of
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.directives import Script
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
+from gas.endpoints.slurm.requested import requested_job as job_of
 from gas.endpoints.slurm.rest import RestTransport
 from gas.endpoints.slurm.rest_connection import Tokens
 
@@ -59,7 +59,7 @@ SHOWN = ("NumCPUs", "NumTasks", "CPUs/Task", "NtasksPerN:B:S:C", "TresPerJob", "
 def test_a_size_with_options_is_the_job_that_slurm_has(slurm, endpoint, words, size):
     script = Script.of(f"#!/bin/sh\n#SBATCH {words}\nsleep 1\n", "job.sh")
     asking = endpoint.asking(script=script)
-    asked = job_of(asking.asked(), size, 600, user="u", partitions=("main",))
+    asked = job_of(asking.job_options(), size, 600, user="u", partitions=("main",))
     made = asking.submit(Request(size, 600), JobDescription("x", directory="/tmp"))
     try:
         seen = shown(slurm, made["id"])

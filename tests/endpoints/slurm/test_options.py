@@ -162,5 +162,5 @@ def test_features_in_brackets_are_joined_in_parentheses_only():
     for text in ("[(a&b)|c]", "[a|b]&c", "[a*2&b*1]"):
         assert options("-C", text).features == text
     for text in ("[a&b|c]", "[a|b&c]", "[a&b]"):
-        with pytest.raises(BadInput, match=r"& in brackets, which sbatch takes only in parentheses: \[\(a&b\)\|c\]"):
+        with pytest.raises(BadInput, match=r"& in brackets, which sbatch accepts only in parentheses: \[\(a&b\)\|c\]"):
             options("-C", text)

@@ -91,7 +91,7 @@ def test_one_job_is_asked_for_alone_and_none_is_none(server):
 
 
 def test_how_long_ended_jobs_are_remembered_is_not_published(server):
-    assert transport(server).memory() is None
+    assert transport(server).retention() is None
 
 
 ACCOUNTED = "/slurmdb/v0.0.38/jobs?start_time=now-90days&partition=main&skip_steps=true"

@@ -17,10 +17,10 @@ from gas.slurm.extent import extent_of
 from gas.slurm.versions import Rules
 from speedup_models.model import Layout
 
-__all__ = ["asked", "within_memory"]
+__all__ = ["requested_job", "within_memory"]
 
 
-def asked(
+def requested_job(
     options: Options, size: int, walltime: int, *, user: str, partitions: tuple[str, ...], first: int = 0,
     layout: Layout | None = None,
 ) -> Job:  # fmt: skip

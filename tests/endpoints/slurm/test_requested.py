@@ -3,16 +3,16 @@
 import pytest
 from made_clusters import MIDDLE, NEW, OLD, cluster, with_nodes
 
-from gas.endpoints.slurm.asked import asked, within_memory
 from gas.endpoints.slurm.directives import from_words
 from gas.endpoints.slurm.options import Options
+from gas.endpoints.slurm.requested import requested_job, within_memory
 from gas.errors import Infeasible
 from gas.slurm.cluster import Gres, Job, Partition
 
 
 def job(words, size, walltime=3600, *, unit=None, first=0, whole=None):
     options = Options.of(from_words(words.split(), "job.sh"), now=1000, unit=unit, whole=whole)
-    return asked(options, size, walltime, user="ada", partitions=("main",), first=first)
+    return requested_job(options, size, walltime, user="ada", partitions=("main",), first=first)
 
 
 def test_tasks_without_anything_else():
