@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from documents.extras import way_to_install
-from gas.agent.compiling import compiled_beside, seconds_left
+from gas.agent.compiling import COMPILING, compiled_beside, saying_what_takes_long, seconds_left
 from gas.agent.ledgers import brought_up_to_date
 from gas.agent.options import AUTO, Forecasting
 from gas.compiled import available, is_ready
@@ -36,7 +34,7 @@ from gas.planner import Candidate, Plan
 from gas.prediction import LEAST_ENDED, LEAST_SAMPLES, NotPredicted, fewer_samples
 from gas.prediction.blend import ALIKE
 from gas.prediction.choice import PredictedPlan, candidates_on, choose
-from gas.prediction.forecast import SAMPLES, VISITS, Forecast, forecast
+from gas.prediction.forecast import SAMPLES, VISITS, Forecast, forecast, forecast_in_plain_python
 from gas.prediction.forward import follow_each, samples_within, visits_of
 from gas.prediction.history import History
 from gas.prediction.ledger import LEAST, Ledger
@@ -57,7 +55,6 @@ FRESH_SECONDS = 3_600.0
 
 _OTHERWISE = "give a file with its history (--predict FILE), or leave out --predict"
 _UNSIMULATED = "starts are predicted by the waits of the last similar jobs, without its present queue"
-_COMPILING = "first use: compiling the predictor (up to two minutes)"
 
 FEW = 100
 """Number of jobs below which little can be learned; the user is told."""
@@ -164,16 +161,16 @@ class Predictor:
         threads = len(os.sched_getaffinity(0))
         made_by: Callable[[Past], tuple[Forecast | NotPredicted, Sequence[str]]]
         remarks: tuple[str, ...] = ()
+        beside = compiled_beside(endpoint)  # in the meantime, queues are simulated in plain Python
         if isinstance(endpoint, SchedulingEndpoint):
             requests = [(c.processors, c.walltime, c.layout) for c in candidates]
             queue = endpoint.queue(answer.availability, requests, max(not_before or 0, found.now))
             policy, snapshot = "slurm", queue.snapshot(history.users, history.names, history.queues())
             planned = [c.start for c in candidates]
-            beside = compiled_beside()  # in the meantime, a small queue is simulated in plain Python
 
             def compiles() -> bool:
                 if not beside:
-                    self._say_once(_COMPILING)
+                    self._say_once(COMPILING)
                 return not beside
 
             def made_by(past: Past) -> tuple[Forecast | NotPredicted, Sequence[str]]:
@@ -187,20 +184,25 @@ class Predictor:
 
             def made_by(past: Past) -> tuple[Forecast | NotPredicted, Sequence[str]]:
                 sizes, walltimes = [c.processors for c in candidates], [c.walltime for c in candidates]
+                if beside:
+                    return forecast_in_plain_python(
+                        snapshot, past, sizes, walltimes, lasts, not_before=not_before, samples=self._samples,
+                        seed=options.seed, policy=policy, seconds=seconds_left(answer), clock=time.monotonic,
+                    )  # fmt: skip
                 made = forecast(
                     snapshot, past, sizes, walltimes, lasts, not_before=not_before, samples=self._samples,
                     seed=options.seed, policy=policy, threads=threads, visits=self._visits, least=LEAST_SAMPLES,
                 )  # fmt: skip
                 return made, ()
 
-        past, strangers, learnt, said = self._past(endpoint, history, snapshot)
+        past, strangers, learnt, said = self._past(endpoint, history, snapshot, rehearse=not beside)
         remarks += said
         for remark in remarks:
             self._say_once(f"{answer.name}: {remark}")
         if isinstance(endpoint, SchedulingEndpoint) and (not_before is None or not_before <= found.now):
             self._beside[answer.name] = _beside(queue, history, snapshot)
-        saying = _saying_what_takes_long(
-            answer.name, self._samples, self._remark, isinstance(endpoint, SchedulingEndpoint)
+        saying = saying_what_takes_long(
+            answer.name, self._samples, self._remark, beside or isinstance(endpoint, SchedulingEndpoint)
         )
         with saying:
             made, further = made_by(past)
@@ -212,7 +214,7 @@ class Predictor:
                 further, made = (*further, f"{_UNSIMULATED} ({made.why}): repeat the command in a minute"), likely
         if isinstance(made, NotPredicted):
             further = *further, f"{made} ({made.why})"
-        elif not isinstance(endpoint, SchedulingEndpoint):  # its queue reports it
+        elif not beside and not isinstance(endpoint, SchedulingEndpoint):  # else it is reported already
             further = *further, *self._fewer(len(made.starts))
         for remark in further:
             self._say_once(f"{answer.name}: {remark}")
@@ -239,8 +241,12 @@ class Predictor:
             self._remembered[endpoint.name] = _asked(endpoint, endpoint.name, self._remark)
         return self._remembered[endpoint.name]
 
-    def _past(self, endpoint: Endpoint, history: History, snapshot: Snapshot) -> tuple[Past, int, int, tuple[str, ...]]:
+    def _past(
+        self, endpoint: Endpoint, history: History, snapshot: Snapshot, *, rehearse: bool = True
+    ) -> tuple[Past, int, int, tuple[str, ...]]:
         """Return the state of a snapshot, its number of jobs of unknown users, the number of ended jobs, and remarks.
+
+        `rehearse`: past jobs may be predicted, too, which takes machine code.
 
         Raises
         ------
@@ -264,7 +270,12 @@ class Predictor:
         if learnt < FEW:
             few = f"only {many(learnt, 'job')} of {history.name} ended before now"
             remarks += (f"{few}; predictions from so few jobs may be far off",)
-        return past, strangers, learnt, (*remarks, *self._learnt(endpoint, history, snapshot, bool(strangers)))
+        return (
+            past,
+            strangers,
+            learnt,
+            (*remarks, *self._learnt(endpoint, history, snapshot, bool(strangers), rehearse)),
+        )
 
     def standing(
         self, endpoint: Endpoint, id: int, found: Reshaping, not_before: int | None, threshold: float, least: int
@@ -329,7 +340,7 @@ class Predictor:
         for remark in self._fewer(samples):
             self._say_once(f"{endpoint.name}: {remark}")
         run_times = past.usage.draw(snapshot, samples, np.random.default_rng(self.options.seed))
-        with _saying_what_takes_long(endpoint.name, samples, self._say_once, False):
+        with saying_what_takes_long(endpoint.name, samples, self._say_once, False):
             _, starts = starts_in_place(
                 snapshot, place, [(one.processors, one.walltime) for one in shapes], run_times,
                 arrivals, not_before=not_before, policy=endpoint.policy,
@@ -352,7 +363,7 @@ class Predictor:
         self._beside[endpoint.name] = _beside(queue, history, snapshot)
         for remark in remarks:
             self._say_once(f"{endpoint.name}: {remark}")
-        with _saying_what_takes_long(endpoint.name, self._samples, self._say_once, True):
+        with saying_what_takes_long(endpoint.name, self._samples, self._say_once, True):
             made, further = queue.forecast(
                 history.of_queues(past, queue.rivals), [one.execution_time for one in shapes],
                 [one.start for one in shapes], history.users, history.names, samples=self._samples,
@@ -367,18 +378,20 @@ class Predictor:
 
     def _compile_first(self) -> bool:
         """Compile the machine code for samples of a queue, then raise `Conflict`, as the queue is outdated by then."""
-        self._say_once(_COMPILING)
+        self._say_once(COMPILING)
         compile_ahead()
         raise Conflict("the predictor has been compiled; the queue is read again")
 
-    def _learnt(self, endpoint: Endpoint, history: History, snapshot: Snapshot, strangers: bool) -> tuple[str, ...]:
+    def _learnt(
+        self, endpoint: Endpoint, history: History, snapshot: Snapshot, strangers: bool, rehearse: bool
+    ) -> tuple[str, ...]:
         """Read the ledger of a scheduler and update it once; return remarks on it."""
         own = self.options.history is None
         partly = not endpoint.shows_all or (own and strangers and len(history.users) == 1)
         if endpoint.name not in self._ledgers:
-            log = history.log("cpus") if own and not partly else None
+            log = history.log("cpus") if own and not partly and rehearse else None
             if isinstance(endpoint, QueueEndpoint) and log is not None and available() and not is_ready(follow_each):
-                self._say_once(_COMPILING)
+                self._say_once(COMPILING)
             ledger = brought_up_to_date(endpoint, log, snapshot, self._remark)
             exact = isinstance(endpoint, QueueEndpoint)
             # Earlier versions predicted the past of such schedulers too, by processor counts.
@@ -415,32 +428,3 @@ def _asked(endpoint: Endpoint, name: str, remark: Callable[[str], object]) -> Hi
         problem = f"{name}'s {error}" if isinstance(error, LogError) else str(error)
         kind = Unreachable if isinstance(error, Unreachable) else BadInput
         raise kind(f"{problem}; {_OTHERWISE}") from None
-
-
-@contextmanager
-def _saying_what_takes_long(
-    scheduler: str, samples: int, remark: Callable[[str], object], scheduling: bool
-) -> Iterator[None]:
-    """Tell the user what takes so long; `scheduling`: the scheduler's own algorithm is simulated forward."""
-    from gas.prediction.together import follow_all
-
-    only_one_kept = False
-    if not available():
-        remark(f"without numba this takes a hundred times as long: {way_to_install('sim')}")
-    elif not scheduling and not is_ready(follow_each):
-        remark(_COMPILING)
-    elif not scheduling:
-        only_one_kept = not is_ready(follow_all)
-
-    def tell() -> None:
-        if only_one_kept and is_ready(follow_all):  # only many candidates need it, and these do
-            remark(_COMPILING)
-        remark(f"{scheduler}: simulating its queue {samples:,} times")
-
-    timer = threading.Timer(1.0, tell)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gas.errors import BadInput
+from gas.prediction import LEAST_SAMPLES, NotPredicted, fewer_samples
 from gas.prediction.calibration import UNTRIED, ends_of
 from gas.prediction.forward import latest_starts, samples_within, starts_of_each, visits_of, visits_of_all
 from gas.prediction.past import Past
-from gas.prediction.snapshot import Snapshot
+from gas.prediction.snapshot import UNPLANNED, Snapshot
 from gas.prediction.together import starts_of_all
 from gas.printable import Shown, many
 from gas.simulation.schedule import Policy
 from gas.times import LONGEST, iso_time
 
-__all__ = ["SAMPLES", "VISITS", "Forecast", "forecast"]
+__all__ = ["SAMPLES", "VISITS", "Forecast", "compile_forecasts", "forecast", "forecast_in_plain_python", "spread_out"]
 
 SAMPLES = 500
 """Default number of forward simulations of the queue."""
@@ -29,6 +31,12 @@ VISITS = 1.5e8
 
 _WORK = 4e7
 """Most visits to jobs for candidates that are simulated separately: a few seconds."""
+
+_PLAIN_SECONDS = 1e-5
+"""Most seconds of a visit in plain Python."""
+
+FEW = 2.5
+"""Share by which n samples are spread out, times n: with normal starts, the 90% interval from 10 samples then holds."""
 
 _MOST = 5e7
 """Most run times drawn: 400 MB."""
@@ -191,3 +199,66 @@ def forecast(
     by_itself = np.zeros(len(lasts), bool)
     by_itself[chosen] = True
     return Forecast(snapshot.now, latest, starts, lasts, by_itself)
+
+
+def forecast_in_plain_python(
+    snapshot: Snapshot,
+    past: Past,
+    processors: Sequence[int],
+    walltimes: Sequence[int],
+    execution_times: Sequence[int],
+    *,
+    not_before: int | None,
+    samples: int,
+    seed: int,
+    policy: Policy,
+    seconds: float,
+    clock: Callable[[], float],
+) -> tuple[Forecast | NotPredicted, list[str]]:
+    """Return the forecast from as many samples as there is time for while machine code is being compiled, and remarks.
+
+    Several candidates share one simulation per sample. `forecast` has the other parameters.
+    """
+    begun = clock()
+
+    def made(count: int) -> Forecast:
+        return forecast(
+            snapshot, past, processors, walltimes, execution_times, not_before=not_before, samples=count, seed=seed,
+            policy=policy, alone=int(len(processors) == 1), machine_code=False,
+        )  # fmt: skip
+
+    past.learn(snapshot.now)
+    candidates = np.array([processors, walltimes], np.int64)
+    latest = latest_starts(snapshot, candidates, not_before=not_before, policy=policy, machine_code=False)
+    of_sample = visits_of(snapshot, past.arrivals(snapshot.now, int((latest - snapshot.now).max(initial=0))))
+    few = min(LEAST_SAMPLES, samples)
+    if few * of_sample * _PLAIN_SECONDS > seconds:
+        return NotPredicted(0, "first use: its simulator is still being compiled", soon=True), []
+    before, found = clock(), made(few)
+    took = max(clock() - before, 1e-6) / few
+    count = min(int((seconds - (clock() - begun)) / took), samples)
+    if count > few:
+        found = made(count)
+    count = len(found.starts)
+    if count == samples:
+        return found, []
+    starts = np.clip(spread_out(found.starts), snapshot.now, found.latest)
+    return replace(found, starts=starts), [fewer_samples(count, samples, compiling=True)]
+
+
+def spread_out(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return samples at larger distances from their means: the fewer there are, the less do they show the extremes.
+
+    Of 590 starts of real Slurms, 89% instead of 85% are in the 90% intervals from 10 samples, at a better score.
+    """
+    means = starts.mean(axis=0)
+    return np.asarray(np.rint(means + (starts - means) * (1 + FEW / len(starts))), np.int64)
+
+
+def compile_forecasts() -> None:
+    """Compile or load all code for forecasts: some twenty seconds, once per version of Gas."""
+    one, zero, both = np.ones(2, np.int64), np.zeros(2, np.int64), np.array([True, False])
+    snapshot = Snapshot(11, 1, one, 10 * one, np.array([10, UNPLANNED]), both, zero)
+    for alone in range(2):
+        past = Past(zero, one, 10 * one, 5 * one, 5 * one, zero)
+        forecast(snapshot, past, [1], [10], [5], samples=1, alone=alone)

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from gas.compiled import WORTH_COMPILING, available, is_ready, only_ready
 from gas.errors import BadInput
 from gas.prediction import LEAST_SAMPLES, NotPredicted, fewer_samples
-from gas.prediction.forecast import SAMPLES, Forecast
+from gas.prediction.forecast import SAMPLES, Forecast, spread_out
 from gas.prediction.past import Past
 from gas.prediction.present import Request, compile_learning
-from gas.prediction.slurm_samples import HORIZON, Samples, spread_out
+from gas.prediction.slurm_samples import HORIZON, Samples
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.drain import drain

@@ -19,7 +19,7 @@ from gas.slurm.forward import Forward
 from gas.slurm.sampler import Room, Sampler, outside
 from gas.times import LONGEST
 
-__all__ = ["BY_THEMSELVES", "COARSE", "HORIZON", "LARGE", "PLANS", "ROUGH", "Samples", "spread_out"]
+__all__ = ["BY_THEMSELVES", "COARSE", "HORIZON", "LARGE", "PLANS", "ROUGH", "Samples"]
 
 BY_THEMSELVES = 4
 """Largest number of candidates that are simulated one by one."""
@@ -35,23 +35,11 @@ ROUGH = 0.05, 10
 on 16 to 300 nodes differ by up to 9%, mostly less than 4%, and a sample takes 4 to 50% of the time.
 """
 
-FEW = 2.5
-"""Share by which n samples are spread out, times n: with normal starts, the 90% interval from 10 samples then holds."""
-
 ENOUGH = 40
 """Number of samples in plain Python below which passes are rarer."""
 
 HORIZON = 14 * 86_400
 """Seconds after which a job that has not started is assumed to start; the user is told."""
-
-
-def spread_out(starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return samples at larger distances from their means: the fewer there are, the less do they show the extremes.
-
-    Of 590 starts of real Slurms, 89% instead of 85% are in the 90% intervals from 10 samples, at a better score.
-    """
-    means = starts.mean(axis=0)
-    return np.asarray(np.rint(means + (starts - means) * (1 + FEW / len(starts))), np.int64)
 
 
 class _TooLate(Exception):

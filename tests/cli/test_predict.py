@@ -34,6 +34,12 @@ def accounting(path, shares, jobs=100):
     return str(path)
 
 
+@pytest.fixture(autouse=True)
+def compiled_first(monkeypatch):
+    """Predict with machine code, also where none is in the cache."""
+    monkeypatch.setattr("gas.agent.prediction.compiled_beside", lambda endpoint: False)
+
+
 @pytest.fixture
 def tenth(tmp_path):
     """A history of users who use a tenth of their walltimes."""

@@ -84,7 +84,7 @@ def test_a_slurm_is_predicted_by_its_accounting(gas, app, slurm, tmp_path):
 
 def test_a_plan_does_not_wait_for_machine_code(gas, app, slurm, tmp_path, monkeypatch):
     accounted(slurm.folder / "accounting")
-    monkeypatch.setattr("gas.agent.prediction.compiled_beside", lambda: True)
+    monkeypatch.setattr("gas.agent.prediction.compiled_beside", lambda endpoint: True)
     monkeypatch.setattr(Queue, "uncompiled", lambda queue, arrivals: True)
     config = str(tmp_path / "gas.toml")
     result = gas("plan", app, "--config", config, "--stale-ok", "--samples", "5", "--predict", "auto", "--json")
@@ -107,7 +107,7 @@ def test_no_start_is_predicted_before_the_end_of_a_long_prediction(gas, app, slu
 
 def test_where_there_is_no_time_for_samples_similar_jobs_are_the_prediction(gas, slurm, tmp_path, monkeypatch):
     accounted(slurm.folder / "accounting", wait=1800)
-    monkeypatch.setattr("gas.agent.prediction.compiled_beside", lambda: True)
+    monkeypatch.setattr("gas.agent.prediction.compiled_beside", lambda endpoint: True)
     monkeypatch.setattr("gas.agent.prediction.seconds_left", lambda answer: 0.0)
     monkeypatch.setattr("gas.prediction.history.learning_is_ready", lambda: False)
     monkeypatch.setattr(Queue, "uncompiled", lambda queue, arrivals: True)

@@ -1,9 +1,12 @@
+from itertools import count
+
 import numpy as np
 import pytest
 from made_up import NOW, past_of
 
 from gas.errors import BadInput
-from gas.prediction.forecast import forecast
+from gas.prediction import LEAST_SAMPLES, NotPredicted
+from gas.prediction.forecast import compile_forecasts, forecast, forecast_in_plain_python
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 
 HOUR = 3600
@@ -118,3 +121,41 @@ def test_candidates_in_one_simulation_share_the_visits_that_it_takes():
     for visits, samples in ((1e9, 100), (90_000, 17), (1, 4)):
         found = forecast(queue(3), past_of(0.4), **of_two, samples=100, visits=visits, least=4)
         assert len(found.starts) == samples
+
+
+def in_plain_python(made, sizes, samples, seconds, clock):
+    return forecast_in_plain_python(
+        made, past_of(0.3), sizes, [HOUR] * len(sizes), [60] * len(sizes), not_before=None, samples=samples, seed=0,
+        policy="s3", seconds=seconds, clock=clock,
+    )  # fmt: skip
+
+
+def test_while_compiling_samples_in_plain_python_are_the_same_if_there_is_time_for_all():
+    found, remarks = in_plain_python(queue(), [10], 20, 10, lambda: 0.0)
+    assert remarks == []
+    assert (found.starts == forecast(queue(), past_of(0.3), [10], [HOUR], [60], samples=20).starts).all()
+
+
+def test_while_compiling_there_are_as_many_samples_as_there_is_time_for():
+    """Between two readings of this clock a second passes, in which ten samples are made."""
+    found, remarks = in_plain_python(queue(), [10, 5], 500, 6.5, count().__next__)
+    assert (len(found.starts), found.alone.any()) == (35, False)
+    assert "simulated 35 times instead of 500, as its simulator is still being compiled" in remarks[0]
+    assert (found.starts >= NOW).all()
+    assert (found.starts <= found.latest).all()
+
+
+def test_while_compiling_a_long_queue_is_not_predicted():
+    found, _ = in_plain_python(queue(3), [10], 500, 0.0001, lambda: 0.0)
+    assert isinstance(found, NotPredicted)
+    assert (found.samples, found.soon) == (0, True)
+    few, _ = in_plain_python(queue(3), [10], LEAST_SAMPLES + 5, 3.5, count().__next__)
+    assert len(few.starts) == LEAST_SAMPLES
+
+
+def test_all_code_for_forecasts_is_compiled_ahead(monkeypatch):
+    made = []
+    monkeypatch.setattr("gas.prediction.forecast.starts_of_all", lambda *a, **k: made.append("all") or np.zeros((1, 1)))
+    monkeypatch.setattr("gas.prediction.forecast.starts_of_each", lambda *a, **k: made.append("each") or [[0]])
+    compile_forecasts()
+    assert made == ["all", "each"]

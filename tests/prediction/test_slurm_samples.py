@@ -7,9 +7,10 @@ import pytest
 from made_clusters import NOW, cluster, job, running
 
 from gas.prediction import LEAST_SAMPLES
+from gas.prediction.forecast import spread_out
 from gas.prediction.past import Past
 from gas.prediction.slurm import Queue
-from gas.prediction.slurm_samples import COARSE, ROUGH, spread_out
+from gas.prediction.slurm_samples import COARSE, ROUGH
 from gas.slurm.sampler import Sampler
 
 HOUR = 3600
