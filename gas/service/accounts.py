@@ -1,6 +1,6 @@
 """The Unix users whose jobs S³ may run, if each job runs as the user that its token names.
 
-Account         a Unix user: what its processes need to be its
+Account         a Unix user, with what a process needs to run as this user
 Accounts.of     the account of a user, or why no job may run as that user
 Accounts.write, Accounts.read    the rule, kept in the state directory for `gas token add`
 """

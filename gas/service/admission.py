@@ -43,7 +43,7 @@ class Admission:
         with self._counting_refusals():
             if request.actuator == "process":
                 self._book.runner.check(Job(0, request, 0, "queued", 0, 0, 0, 0))
-            _ = request.size  # remembered
+            _ = request.size  # cached
 
     def earlier(self, request: JobRequest) -> Job | None:
         """Return the job that the key of a request created before, None if the key is new."""

@@ -78,7 +78,7 @@ class JobAnswer(BaseModel):
     command_bytes: Annotated[int | None, Field(description="Length of the command in JSON; 4096 or more is long")]
     run_time: int | None
     notice: Annotated[
-        int | None, Field(description="Seconds to answer an offer of an earlier start; null: moved without being asked")
+        int | None, Field(description="Seconds to answer an offer of an earlier start; null: moved without an offer")
     ]
     exit_status: int | None
     signal: str | None

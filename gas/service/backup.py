@@ -135,14 +135,14 @@ def restore(backup: Path, state: Path) -> Restored:
     try:
         interrupted = _unfinished(state)
         before = _jobs_in((interrupted or state) / STORE)
-        for path in (fresh, *_beside(fresh)):
+        for path in (fresh, *_files_of(fresh)):
             path.unlink(missing_ok=True)
         shutil.copyfile(backup, fresh)
         fresh.chmod(0o600)
         predictions = taken_out(fresh)
         highest = max([0, *before, *(id for id, _ in found)])
         mark = MarkFile((state / STORE).with_suffix(".mark"))
-        known, ended, restored = _made_ready(fresh, before, highest, _furthest(mark, (interrupted or state) / STORE))
+        known, ended, restored = _prepared(fresh, before, highest, _furthest(mark, (interrupted or state) / STORE))
         _sync(fresh)
         aside = _put_aside(state) or interrupted
         put_back(predictions, state, aside)
@@ -352,7 +352,7 @@ def _furthest(mark: MarkFile, path: Path) -> Mark | None:
     return Mark(facts.get("store", ""), epoch, commits, last_id)
 
 
-def _made_ready(
+def _prepared(
     path: Path, before: dict[int, Job], highest: int, mark: Mark | None
 ) -> tuple[set[tuple[int, str]], list[Job], Mark]:
     """Turn a copy of a backup into the new store, in one file, before anything is replaced.
@@ -365,7 +365,7 @@ def _made_ready(
     before
         The jobs of the store to be replaced.
     highest
-        Numbers up to this are not given again.
+        Job numbers up to this one are not used again.
     mark
         The last state of the store before.
 
@@ -377,12 +377,12 @@ def _made_ready(
         known = {(job.id, job.identity) for job in _all(store)}
         ended = [newer for job in store.active() if (newer := _ended_since(job, before)) is not None]
         store.write(changed=ended)
-        store.go_on_from_here("a backup was restored", mark)
-        store.give_no_number_up_to(highest)
+        store.begin_epoch("a backup was restored", mark)
+        store.skip_numbers_up_to(highest)
         made = store.mark()
     with closing(open_database(path)) as database:
         database.execute("PRAGMA journal_mode = DELETE")
-    for each in _beside(path):
+    for each in _files_of(path):
         each.unlink(missing_ok=True)
     return known, ended, made
 
@@ -417,8 +417,8 @@ def _unfinished(state: Path) -> Path | None:
     return None if (state / STORE).exists() else aside
 
 
-def _beside(path: Path) -> list[Path]:
-    """Return the files of a database except itself, and its mark as a store."""
+def _files_of(path: Path) -> list[Path]:
+    """Return the files that belong to a database, without itself: those of SQLite, and the mark of the store."""
     return [*(path.with_name(f"{path.name}{end}") for end in _ENDINGS), path.with_suffix(".mark")]
 
 

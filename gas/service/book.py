@@ -126,7 +126,7 @@ class Book:
         self.remarks = reconcile(store, self.runner, clock, directory)
         self.read_back()
 
-    # ---------------------------------------------------------------------------------------------------- ask
+    # --------------------------------------------------------------------------------------------------- read
 
     @property
     def broken(self) -> int:
@@ -350,7 +350,7 @@ class Book:
     def check_doubt(self) -> None:
         """Raise `StoreInDoubt` if a failed change may still be on disk; a later write can resolve this."""
         if self.store.doubtful:
-            raise StoreInDoubt(f"{self.problem}; it is not known whether the latest change was made; ask again later")
+            raise StoreInDoubt(f"{self.problem}; it is not known whether the latest change was made; check again later")
 
     def distrust(self) -> None:
         """Read the memory back from the store: now if the store is readable, otherwise before the next operation."""

@@ -27,8 +27,8 @@ class Reshape:
 class Answer:
     """An answer to an offer, as sent by a client; instants in epoch seconds.
 
-    `accepts` takes the offered `start`. Otherwise the offer (with `start`, if given) is declined, and earlier
-    starts than `not_before` are not offered from now on; none at all if it is None. `user` and `key` as in `Reshape`.
+    If it `accepts`, the job moves to the offered `start`. Otherwise the offer (with `start`, if given) is declined, and
+    from now on only starts from `not_before` on are offered; none if it is None. `user` and `key` as in `Reshape`.
     """
 
     id: int

@@ -1,8 +1,9 @@
 """Classes of jobs: their order, their permitted users, and their priorities.
 
 Classes matter when processors become free: jobs of higher classes then move to earlier starts before others
-(`gas.s3.placing`). They make no promise later. A job keeps the name of its class, and the options of the present
-service define its priority, so a site can change its classes between two runs. A removed class counts as the default.
+(`gas.s3.placing`). No promise gets later because of them. A job keeps the name of its class, and the options of the
+present service define its priority, so a site can change its classes between two runs. A removed class counts as the
+default.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class Clock:
         real_origin = real_now if real_origin is None else real_origin
         self._begin(real_origin, real_origin if origin is None else origin)
 
-    # -------------------------------------------------------------------------------------------------------- ask
+    # ------------------------------------------------------------------------------------------------------- read
 
     def leeway(self, start_by: int) -> int:
         """Return the latest start that may be planned for a job that must not start after an instant.

@@ -143,7 +143,7 @@ class Database:
 
 def is_damage(error: BaseException) -> bool:
     """Return whether a failed read shows that the file is damaged, so that a retry is useless."""
-    if isinstance(error, UnicodeDecodeError):  # also in what SQLite says of it
+    if isinstance(error, UnicodeDecodeError):  # of a value, or of the message in which SQLite quotes it
         return True
     if not isinstance(error, sqlite3.DatabaseError):
         return False

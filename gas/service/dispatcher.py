@@ -75,7 +75,7 @@ class Dispatcher:
             except StoreFailed:
                 self._woken.set()  # the dispatcher tries again until the store can be written
                 raise
-            except DamagedRow:  # of one job that has ended: the others are not concerned
+            except DamagedRow:  # of one ended job, which affects no other
                 raise
             except sqlite3.Error as error:
                 raise StoreFailed(f"the store cannot be read ({error}); nothing was changed") from error

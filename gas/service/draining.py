@@ -29,7 +29,7 @@ def remaining(directory: Path) -> list[Job]:
         with closing(sqlite3.connect(f"{(directory / STORE).absolute().as_uri()}?mode=ro", uri=True)) as database:
             database.row_factory = sqlite3.Row
             return [job_of(row) for row in database.execute(_ACTIVE)]
-    except sqlite3.Error:  # the service itself says what is wrong with it
+    except sqlite3.Error:  # the service itself reports what is wrong with it
         return []
 
 

@@ -25,7 +25,7 @@ def network_file_system(path: Path) -> str | None:
 
     If the system does not list its mounts, a local one is assumed.
     """
-    path.exists()  # what is mounted on demand is mounted by this
+    path.exists()  # triggers an automount
     try:
         mounts = MOUNTS.read_text(errors="surrogateescape")
     except OSError:

@@ -201,7 +201,7 @@ class Gate:
         return principal
 
     def _authenticate(self, scope: Scope) -> Principal:
-        assert self._tokens is not None, "asked for only where tokens are in force"
+        assert self._tokens is not None, "called only if tokens are required"
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         return self._tokens.authenticate(given[0].decode("latin-1") if len(given) == 1 else None)
 

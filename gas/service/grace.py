@@ -22,7 +22,7 @@ GRACE_SECONDS = 7 * 86400
 
 
 class Grace(NamedTuple):
-    """A jump of the clock by a number of seconds; the service has run `since` then."""
+    """A jump of the clock by `jumped` seconds at the instant `since`, which moves on while the service is off."""
 
     since: int = 0
     jumped: int = 0

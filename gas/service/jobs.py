@@ -32,7 +32,7 @@ Kind = Literal["job", "reservation"]
 Actuator = Literal["process", "simulated", "none"]
 
 BEING = "being "
-"""Begin of the message of a process that is being terminated: ``being cancelled``."""
+"""Beginning of the message of a process that is being terminated: ``being cancelled``."""
 
 ACTIVE: frozenset[JobState] = frozenset({"queued", "reserved", "running"})
 """The states in which a job is in the schedule."""
@@ -53,8 +53,8 @@ class JobRequest:
     reservation has `none`. `start` is the start of a reservation, and the earliest start of a job. `key` is the
     idempotency key; each `user` has separate keys. With `cpus_per_task`, placeholders in the command stand for the
     shape in which the job starts. `job_class` is one of `gas.service.classes`, None for the default. `reservation` is
-    the one whose place a job takes; which that was is not kept. A job with a `notice` is offered earlier starts, and
-    has that many seconds to answer (`gas.s3.offers`).
+    the number of the reservation that a job replaces; it is not stored. A job with a `notice` is offered earlier
+    starts, and has that many seconds to answer (`gas.s3.offers`).
     """
 
     kind: Kind
@@ -154,9 +154,9 @@ class Job:
     the planned or actual start, `due` the latest instant at which the processors are free again, `finished` the actual
     one. `broken_promise` is the latest promise that could not be kept. `identity`, drawn at random when the job is
     accepted, distinguishes it from another job of the same number (after a store was restored or damaged); jobs of
-    stores older than identities have none. A job that was given another shape has that in its `request`, since the
-    instant `reshaped`; `submitted_shape` is the one that it was submitted with. `priority` is that of its class in this
-    life of the service. `offer`, `answer_by`, `offers_from` and `offers_held` are those of its `Entry`.
+    stores older than identities have none. The `request` of a reshaped job has its present shape, since
+    the instant `reshaped`; `submitted_shape` is that of its submission. `priority` is that of its class in this run of
+    the service. `offer`, `answer_by`, `offers_from` and `offers_held` are those of its `Entry`.
     """
 
     id: int
@@ -213,7 +213,7 @@ class Job:
         return self.message is not None and self.message.startswith(BEING)
 
     def no_longer(self) -> str | None:
-        """Remove the beginning of its message when it is no longer being terminated; return who cancelled it."""
+        """Remove `BEING` from its message when it is no longer being terminated; return who cancelled it."""
         if not self.being_ended:
             return None
         by, _, rest = (self.message or "").removeprefix(BEING).partition("; ")

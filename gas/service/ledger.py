@@ -74,7 +74,7 @@ class KeptLedger:
         self._opened: tuple[LedgerFile, Ledger] | None = None
         self._seen = 0  # position in the feed
         self._changed = False  # since it was written
-        self._came_true = False  # something, since the coverage was counted
+        self._settled = False  # a job has started since the coverage was counted
         self.coverage: dict[str, Any] | None = None
         self._said: set[str] = set()
         self._stopped = threading.Event()
@@ -164,8 +164,8 @@ class KeptLedger:
             elif not changes:
                 break
         with self._mutex:
-            if self._came_true or self.coverage is None:
-                self._came_true, self.coverage = False, self._ledger.coverage().to_wire()
+            if self._settled or self.coverage is None:
+                self._settled, self.coverage = False, self._ledger.coverage().to_wire()
 
     def _look_up(self) -> None:
         """Look up all jobs without an outcome: some changes were missed."""
@@ -203,7 +203,7 @@ class KeptLedger:
             start = max(start, made.now)
             self._ledger.started(who, start)
             self._ledger.learn(start + 1)
-            self._came_true = True
+            self._settled = True
         else:
             return
         self._changed = True

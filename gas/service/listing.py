@@ -9,7 +9,7 @@ from itertools import islice
 
 from gas.service.jobs import Job, JobState
 
-__all__ = ["MOST_A_PAGE", "Page", "Wanted", "page_of", "waiting_in_line"]
+__all__ = ["MOST_A_PAGE", "Page", "Wanted", "candidates_of", "page_of"]
 
 MOST_A_PAGE = 1000
 """Largest number of jobs on a page, however long the queue is; a client may request fewer."""
@@ -52,7 +52,7 @@ class Page:
     next: int | None
 
 
-def waiting_in_line(jobs: Mapping[int, Job], numbers: Sequence[int], wanted: Wanted) -> list[int]:
+def candidates_of(jobs: Mapping[int, Job], numbers: Sequence[int], wanted: Wanted) -> list[int]:
     """Return the numbers of jobs in the schedule that may be on the page, and one more if there are more.
 
     `numbers` ascend. Jobs may change in the meantime, so the caller must check the jobs of the page again.

@@ -32,7 +32,7 @@ from gas.service.feed import Feed
 from gas.service.jobs import BEING, Job, JobRequest, Predicted
 from gas.service.ledger import KeptLedger
 from gas.service.limits import Limits
-from gas.service.listing import Page, Wanted, page_of, waiting_in_line
+from gas.service.listing import Page, Wanted, candidates_of, page_of
 from gas.service.metrics import Metrics
 from gas.service.opening import open_book
 from gas.service.prediction import Predictor, Standing
@@ -137,7 +137,7 @@ class LiveScheduler:
                 self._book.remember()  # so that the clock never goes back across a restart
             self._store.close()
 
-    # ----------------------------------------------------------------------------------------------------- ask
+    # ---------------------------------------------------------------------------------------------------- read
 
     @property
     def clock(self) -> Clock:
@@ -235,9 +235,9 @@ class LiveScheduler:
                 numbers = sorted(entry.id for entry in (*schedule.running, *schedule.reserved))
             else:
                 numbers = list(jobs)
-        waiting = waiting_in_line(jobs, numbers, wanted)  # outside the lock: it may skip many jobs
+        candidates = candidates_of(jobs, numbers, wanted)  # outside the lock: it may skip many jobs
         with self._present():
-            found = [job.snapshot() for id in waiting if (job := book.jobs.get(id)) is not None and job in wanted]
+            found = [job.snapshot() for id in candidates if (job := book.jobs.get(id)) is not None and job in wanted]
             if wanted.ended:
                 found += self._store.ended(wanted)
         return page_of(found, wanted)

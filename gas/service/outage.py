@@ -24,7 +24,7 @@ LATE_SECONDS = 2.0
 
 @dataclass
 class Restored:
-    """The present consequences of the jobs in a store.
+    """The active jobs of a store on a fresh schedule.
 
     Attributes
     ----------

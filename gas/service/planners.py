@@ -108,7 +108,7 @@ class Planners:
                 raise RuntimeError(f"in a planning process:\n{answer.traceback}")
             if isinstance(answer, Exception):
                 raise answer
-            assert isinstance(answer, bytes), "the last that it can be"
+            assert isinstance(answer, bytes), "anything else was raised above"
             return answer
         raise Unreachable("the planning processes of the service have ended; try again, or plan with `gas plan`")
 

@@ -50,13 +50,13 @@ MOST_IN_SCHEDULE = 3_000
 """Most jobs and reservations that are copied."""
 
 LASTS_SECONDS = 60
-"""Seconds by the scheduler's clock for which predictions hold while the schedule has the same version: that a job
-still runs is information, too.
+"""Seconds on the scheduler's clock for which predictions hold while the schedule does not change; later, more is known
+about the jobs that still run.
 """
 
 REST_FACTOR = 3.0
-"""Multiple of their computing time for which predictions hold for the jobs in them, even if the schedule has changed:
-prediction never takes all of the time.
+"""Multiple of their computing time for which predictions hold for the jobs that they contain even if the schedule has
+changed, so that predicting does not keep a core busy.
 """
 
 log = logging.getLogger("gas.s3")
@@ -321,7 +321,7 @@ class Predictor:
             try:
                 self._ledger.settle()
                 made = predictions_for(standing, self._ledger.predict)
-                if self._clock() - now >= LASTS_SECONDS:  # it was compiled only then: its results are outdated
+                if self._clock() - now >= LASTS_SECONDS:  # compiling took so long that the results are outdated
                     position, standing = self._ledger.position, self._look()
                     version, now = str(standing.machine["version"]), int(standing.machine["now"])
                     made = predictions_for(standing, self._ledger.predict)

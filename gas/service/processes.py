@@ -16,7 +16,7 @@ Linux has the required ``/proc``.
 
 A service that was killed may have started a wrapper that leaves no trace for a while, so the contents of a directory
 do not tell what will happen; a claim does. Therefore a waiting job either has no ``job.json``, without which a wrapper
-starts nothing, or is withdrawn, and answers about it hold.
+starts nothing, or is withdrawn: what is known about it stays true.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ __all__ = [
     "Unreadable",
     "alive",
     "cancel_process",
+    "is_temporary",
     "job_environment",
     "overpower",
-    "passes",
     "read_state",
     "reap_wrappers",
     "settle",
@@ -242,7 +242,7 @@ def _is_withdrawn(job_directory: Path) -> bool:
     return claim is not None and claim[0] == WITHDRAWN
 
 
-def passes(error: BaseException) -> bool:
+def is_temporary(error: BaseException) -> bool:
     """Return whether an error of `start_process` is temporary (disk, descriptors or memory full), not one of the job.
 
     A job whose state is unknown at present counts as temporary too.

@@ -59,7 +59,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     if loss is None and all(id <= known for id, _ in found.values()):
         return []
     if loss is None:
-        store.go_on_from_here("directories of later jobs are there")
+        store.begin_epoch("directories of later jobs are there")
         loss = Loss("directories of later jobs are there", known, known)
     remarks = [
         f"the store is older than the last write: {loss.why}. Submissions and cancellations since then may be lost; "
@@ -103,7 +103,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     if missing:
         names = ", ".join(map(str, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
         remarks.append(f"lost; submit again: {'job' if len(missing) == 1 else 'jobs'} {names}")
-    store.make_up(max((id for id, _ in found.values()), default=0))
+    store.settle_loss(max((id for id, _ in found.values()), default=0))
     for remark in remarks:
         log.warning("%s", remark, extra={"event": "store_older"})
     return remarks

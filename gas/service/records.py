@@ -73,7 +73,7 @@ class Ended:
     """The record of an end: no process of the job is left.
 
     Either `exit_status` or `signal` tells how the command ended; both are None if it was never started, or if this is
-    unknown. `reason` is ``lost`` if the wrapper was killed (or the machine was). `start` and `end` are epoch
+    unknown. `reason` is ``lost`` if the wrapper was killed or the machine went down. `start` and `end` are epoch
     seconds.
     """
 

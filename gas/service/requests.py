@@ -239,7 +239,7 @@ class ReshapeBody(_Body):
     key: Annotated[Key | None, Field(description="Idempotency key: repeating the request has no further effect")] = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> ReshapeBody:
+    def _changes_something(self) -> ReshapeBody:
         if self.processors is None and self.walltime is None and self.run_time is None:
             raise ValueError("an object with processors or walltime")
         return self

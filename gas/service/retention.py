@@ -73,14 +73,14 @@ class Retention:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self.keep_to()
+            self.delete_old()
             self._stopped.wait(PAUSE_SECONDS)
 
-    def keep_to(self) -> None:
+    def delete_old(self) -> None:
         """Delete the jobs that are old enough."""
         try:
             while old := self._old():
-                # First the output, then the record of the job: an interrupted deletion is found again.
+                # First the output, then the record of the job: an interrupted deletion is repeated.
                 for job in old:
                     if self._stopped.is_set():
                         return
@@ -98,7 +98,7 @@ class Retention:
             if grace != self._announced and grace.lasts(now, self._keep):
                 until = iso_time(grace.until(self._keep))
                 log.warning(
-                    "the clock has jumped by %s: ended jobs that became too old by this are kept for %s of service",
+                    "the clock has jumped by %s: ended jobs that became too old by this are kept at least until %s",
                     duration_text(grace.jumped), until, extra={"event": "grace", "jumped_seconds": grace.jumped},
                 )  # fmt: skip
             self._announced = grace

@@ -3,7 +3,7 @@
     action     anonymous  user  operator   what it is
     ---------  ---------  ----  --------   ---------------------------------------------------------------------
     page       yes        yes   yes        read the static page at /, which holds no data
-    healthz    yes        yes   yes        read whether the service lives
+    healthz    yes        yes   yes        read the health of the service
     openapi    no         yes   yes        read the OpenAPI document
     schedule   no         yes   yes        read the availability list, the machine, and of every job what the schedule
                                            shows: id, kind, user, state, processors, walltime, actuator, all instants
@@ -257,7 +257,7 @@ def admit(method: str, path: str, principal: Principal | None) -> Action | None:
     return action
 
 
-@lru_cache(1024)  # asked once for each job of each list
+@lru_cache(1024)  # called for each job of each list
 def hidden_keys(principal: Principal | None, owner: str | None) -> frozenset[str]:
     """Return the keys of a job on the wire that are null for a principal."""
     return frozenset().union(*(keys for action, keys in _JOB_KEYS.items() if not allowed(action, principal, owner)))

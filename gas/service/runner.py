@@ -90,7 +90,7 @@ class Runner:
         self._delayed: dict[int, str] = {}  # reason for a temporary failure, such as a full disk
         self._unknown: set[int] = set()  # jobs whose state the system cannot tell at present
         self._uncancelled: set[int] = set()  # jobs that could not be signalled yet
-        self._to_cancel: dict[int, float] = {}  # with the time since when
+        self._to_cancel: dict[int, float] = {}  # with the time of the first attempt
         self._overpowered: set[int] = set()
         self._begun: set[int] = set()
         self._settled = 0.0
@@ -127,7 +127,7 @@ class Runner:
                 reach=self._reach(job),
             )
         except (GasError, OSError) as error:
-            if processes.passes(error):
+            if processes.is_temporary(error):
                 if job.id not in self._delayed:
                     log.warning("job %d cannot be started yet: %s", job.id, error)
                 self._delayed[job.id] = str(error)
@@ -293,7 +293,7 @@ def _make_durable(directory: Path) -> None:
 def command_of(job: Job, directory: Path, account: Account | None = None) -> processes.Command:
     """Return the command of a job with its size variables; raise `BadInput` if it can never be started.
 
-    `directory` is that of its records; it works in one below, or in the home of its account, unless it names another.
+    `directory` has its records; it runs in a folder below, or in the home of its account, unless it names another.
     """
     request = job.request
     environment = {

@@ -156,7 +156,7 @@ class _Server(uvicorn.Server):
             timeout_graceful_shutdown=5,
             server_header=False,
             http="h11",
-            ws="none",  # there are none, and uvicorn would take such a connection out of our hands
+            ws="none",  # there are none, and uvicorn would bypass `Connection` for them
             **secure,
         )
         super().__init__(config)

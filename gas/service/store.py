@@ -180,12 +180,12 @@ class Store:
             self.lost = _loss_of(meta["lost"])
         mark = self._mark.read()
         if mark is not None and mark.store != self.identity:
-            self.go_on_from_here("it is another store than the one last used here", mark)
+            self.begin_epoch("it is another store than the one last used here", mark)
         elif mark is not None and (mark.epoch, mark.commits) > (self.epoch, self._commits):
-            self.go_on_from_here("a backup was put in its place, or changes were damaged", mark)
+            self.begin_epoch("a backup was put in its place, or changes were damaged", mark)
 
-    def go_on_from_here(self, why: str, mark: Mark | None = None) -> None:
-        """Accept this older state: start a new epoch, with numbers above all that were given before.
+    def begin_epoch(self, why: str, mark: Mark | None = None) -> None:
+        """Accept this older state: begin a new epoch, with job numbers above all earlier ones.
 
         Parameters
         ----------
@@ -201,8 +201,8 @@ class Store:
         self.lost = Loss(why, known, self._last_id)
         self.write(meta={"epoch": str(self.epoch), **self._lost_fact()})
 
-    def give_no_number_up_to(self, last_id: int) -> None:
-        """Give only higher numbers from now on."""
+    def skip_numbers_up_to(self, last_id: int) -> None:
+        """Give new jobs higher numbers than this from now on."""
         if last_id > self._last_id:
             self._last_id = last_id
             if self.lost is not None:
@@ -214,13 +214,13 @@ class Store:
         self.identity = identity or self.identity
         self.write(meta={**meta, "store": self.identity})
         self.epoch = _number(self.meta(), "epoch")
-        self.go_on_from_here("the undamaged part of a damaged store was saved")
+        self.begin_epoch("the undamaged part of a damaged store was saved")
 
     def _lost_fact(self) -> dict[str, str]:
         return {"lost": "" if self.lost is None else json.dumps(asdict(self.lost))}
 
-    def make_up(self, last_id: int) -> None:
-        """Note that the loss was examined, and never give numbers up to `last_id` again."""
+    def settle_loss(self, last_id: int) -> None:
+        """Record that the loss was examined, and that numbers up to `last_id` are not used again."""
         self._last_id = max(self._last_id, last_id)
         self.lost = None
         self.write(meta=self._lost_fact())
@@ -265,7 +265,7 @@ class Store:
         self._transact(work, meta or {}, last_id, jobs)
 
     def remove(self, ids: Sequence[int]) -> None:
-        """Delete jobs for good; their numbers are not given again."""
+        """Delete jobs for good; their numbers are not used again."""
 
         def work(database: sqlite3.Connection) -> None:
             rows = [(id,) for id in ids]

@@ -1,6 +1,6 @@
 """The event stream: the changes of a `Feed`, sent to one client as server-sent events.
 
-id       life and number of the change, to come back with as Last-Event-ID
+id       life and number of the change, to be sent as Last-Event-ID when reconnecting
 event    machine (first of all, and after the jobs of each change), job, or reset: changes were missed, read all again
 data     the object of GET /v1/machine, or one of GET /v1/jobs as this client may see it
 

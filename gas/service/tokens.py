@@ -83,8 +83,7 @@ class Tokens:
         if not right or record is NO_TOKEN:
             raise Unauthorized(
                 "this service does not know the token: it is mistyped, revoked, or of another service; ask the "
-                "operator for a "
-                "new one (`gas token add USER`)"
+                "operator for a new one (`gas token add USER`)"
             )
         if record.expired(self._clock()):
             raise Unauthorized(

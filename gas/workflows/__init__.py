@@ -7,7 +7,7 @@ Its modules:
     functions     an executor that runs Python functions as moldable jobs
     call          the program that runs in the job of a function
     scheduling    finds the schedulers of a workflow, plans with them, and submits exactly once, with retries
-    memory        one plan per job of a workflow, even if several processes ask for it
+    memory        one plan per job of a workflow, even if several processes request it
     snakemake     resources of a Snakemake rule that Gas plans, and the commands that submit to S³
     psij          the PSI/J executor `s3`: submitting, following and cancelling
 

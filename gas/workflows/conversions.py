@@ -286,7 +286,7 @@ def converted(
     if not_before is not None and form not in ("sbatch", "psij"):
         raise BadInput(
             f"--as {form}: has no earliest start, so the job could start before {iso_time(not_before)} (--not-before); "
-            "leave --not-before out, or take --as sbatch or gas submit"
+            "leave --not-before out, or use --as sbatch or gas submit"
         )
     job = job or JobDescription(found.application)
     request = Request(best.processors, best.walltime, not_before=not_before)

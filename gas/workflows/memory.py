@@ -1,6 +1,6 @@
-"""One plan per job of a workflow, even if several processes ask for it.
+"""One plan per job of a workflow, even if several processes request it.
 
-A workflow manager asks for the size of a job repeatedly: for each resource, when it chooses what to run, and again in
+A workflow manager requests the size of a job repeatedly: for each resource, when it chooses what to run, and again in
 the process that runs the job. The answer must always be the same; otherwise a job could be submitted with one size and
 run with another. The first answer is therefore written to a small file, and later calls read it. The files belong to
 one run of the workflow; its processes inherit the name of their directory in an environment variable.

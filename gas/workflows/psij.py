@@ -108,7 +108,7 @@ class S3Jobs:
         self._follow(job, answer)
 
     def cancel(self, job: Job) -> None:
-        """Ask S³ to end a job; its end is reported like any other change."""
+        """Request the end of a job; its end is reported like any other change."""
         from psij import SubmitException
 
         if job._native_id is None:
@@ -153,13 +153,13 @@ class S3Jobs:
                 self._changed.wait(pause)
                 followed = {id: list(jobs) for id, jobs in self._followed.items()}
             try:
-                self._ask_after(followed)
+                self._poll(followed)
                 pause = POLL_SECONDS
             except Exception as error:  # callers must not wait for ever for a dead thread
                 pause = min(30.0, pause * 2)
-                log.warning("%s; asking again in %.0f s", error, pause)
+                log.warning("%s; trying again in %.0f s", error, pause)
 
-    def _ask_after(self, followed: dict[int, list[Job]]) -> None:
+    def _poll(self, followed: dict[int, list[Job]]) -> None:
         endpoint = self._followed_by
         known = {job["id"]: job for job in endpoint.jobs(0)} if len(followed) > FEW else {}
         for id, jobs in followed.items():

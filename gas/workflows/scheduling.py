@@ -69,7 +69,7 @@ def plan_now(
     stale_ok: bool = False,
     **constraints: Any,
 ) -> Planned:
-    """Ask the schedulers and return the request that finishes first.
+    """Query the schedulers and return the request that finishes first.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def patiently(call: Callable[[], T], patience: float = PATIENCE) -> T:
             pause = error.retry_after if isinstance(error, TooMany) else min(30.0, pause * 2)
             if time.monotonic() + pause > until:
                 raise
-            log.warning("%s; asking again in %.0f s", error, pause)
+            log.warning("%s; trying again in %.0f s", error, pause)
             time.sleep(pause)
 
 

@@ -1,7 +1,12 @@
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 
 from gas.errors import StoreDamaged
 from gas.service.grace import GRACE_SECONDS, JUMP_SECONDS, Grace
+from gas.service.retention import Retention
+from gas.times import iso_time
 
 DAY = 86400
 KEEP = 90 * DAY
@@ -56,3 +61,10 @@ def test_it_is_written_and_read():
     assert Grace.read(grace.text()) == grace
     with pytest.raises(StoreDamaged, match="grace 'x'"):
         Grace.read("x")
+
+
+def test_the_log_says_until_when_old_jobs_are_kept_after_a_jump(caplog):
+    grace = Grace().after(100 * DAY, NOW)
+    store, clock = SimpleNamespace(ended_before=lambda instant, limit: []), SimpleNamespace(now=lambda: NOW)
+    Retention(KEEP, store, None, clock, lambda: grace, nullcontext()).delete_old()
+    assert caplog.messages[0].endswith(f"are kept at least until {iso_time(NOW + GRACE_SECONDS)}")

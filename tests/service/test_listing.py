@@ -12,7 +12,7 @@ from gas.endpoints.s3 import S3Endpoint
 from gas.errors import OverLimit, Unreachable
 from gas.service.jobs import LONG_COMMAND, Job, JobRequest
 from gas.service.limits import Limits
-from gas.service.listing import Wanted, page_of, waiting_in_line
+from gas.service.listing import Wanted, candidates_of, page_of
 from gas.service.live import LiveScheduler
 from gas.service.server import Embedded
 
@@ -27,7 +27,7 @@ def test_the_pages_together_are_the_list(ids, limit, user):
     found, after, pages = [], 0, 0
     while after is not None:
         wanted = Wanted(after, limit, user=user)
-        page = page_of([jobs[id] for id in waiting_in_line(jobs, list(jobs), wanted)], wanted)
+        page = page_of([jobs[id] for id in candidates_of(jobs, list(jobs), wanted)], wanted)
         assert len(page.jobs) <= limit
         found += [one.id for one in page.jobs]
         after, pages = page.next, pages + 1

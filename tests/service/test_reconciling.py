@@ -129,8 +129,8 @@ def test_a_running_job_without_a_directory_is_lost_once_the_store_is_known_to_be
 
 def test_numbers_that_are_missing_are_named(site):
     site.store.write(new=[job(1, "completed", finished=NOW - 50)])
-    site.store.go_on_from_here("it was restored")
-    site.store.give_no_number_up_to(4)
+    site.store.begin_epoch("it was restored")
+    site.store.skip_numbers_up_to(4)
     site.directory(job(3))
     assert site.store.lost is not None
     remarks = site.reconciled()
@@ -156,7 +156,7 @@ def test_a_job_that_was_reshaped_and_started_since_runs_in_that_shape(site):
     started = reshaped(replace(waits, start=NOW - 25))
     site.directory(started)
     (site.jobs / started.directory_name / "claim.json").write_text("{}")
-    site.store.go_on_from_here("a backup was restored")
+    site.store.begin_epoch("a backup was restored")
     site.reconciled()
     found = site.store.job(1)
     assert (found.state, found.start, found.due) == ("running", NOW - 25, NOW + 75)
@@ -191,7 +191,7 @@ def begun(site, one, **end):
 def test_a_job_in_the_place_of_a_reservation_that_started_since_holds_its_processors(site):
     site.store.write(new=[job(1, "reserved")])
     begun(site, job(1))
-    site.store.go_on_from_here("a backup was restored")
+    site.store.begin_epoch("a backup was restored")
     assert any(one.startswith("job 1 had started since then") for one in site.reconciled())
     assert site.store.job(1).state == "running"
 
@@ -203,7 +203,7 @@ def cancelled(id, **more):
 def test_a_job_that_the_backup_has_as_cancelled_and_that_runs_by_its_directory_holds_its_processors_and_is_ended(site):
     site.store.write(new=[cancelled(1, message="cancelled by op")])
     begun(site, job(1))
-    site.store.go_on_from_here("a backup was restored")
+    site.store.begin_epoch("a backup was restored")
     assert any(one.startswith("job 1 had ended without having run, and") for one in site.reconciled())
     found = site.store.job(1)
     assert (found.state, found.start, found.due, found.finished) == ("running", NOW - 30, NOW + 30, None)
@@ -215,7 +215,7 @@ def test_a_job_that_the_backup_has_as_never_started_and_that_ran_has_run(site):
     site.store.write(new=[cancelled(1), job(2, "failed", finished=NOW - 10, request=replace(REQUEST, key=None))])
     begun(site, job(1), reason="exited", exit_status=3)
     begun(site, job(2), reason="exited", exit_status=0)
-    site.store.go_on_from_here("a backup was restored")
+    site.store.begin_epoch("a backup was restored")
     site.reconciled()
     assert [site.store.job(id).state for id in (1, 2)] == ["running", "running"], "until its end is read"
     assert not site.store.job(2).being_ended
@@ -225,7 +225,7 @@ def test_a_job_that_ended_without_having_run_by_its_directory_too_stays_ended(si
     site.store.write(new=[cancelled(1), job(2, "completed", exit_status=0, finished=NOW - 10, request=KEYLESS)])
     begun(site, job(1), reason="cancelled")
     begun(site, job(2), reason="exited", exit_status=0)
-    site.store.go_on_from_here("a backup was restored")
+    site.store.begin_epoch("a backup was restored")
     site.reconciled()
     assert [site.store.job(id).state for id in (1, 2)] == ["cancelled", "completed"]
 
@@ -234,7 +234,7 @@ def test_a_job_of_a_number_that_the_backup_has_passed_over_is_taken_in(site):
     """Of three backups, one knows numbers assigned after another was restored, and none from before that."""
     site.store.write(new=[job(1), job(5, request=KEYLESS)])
     site.directory(job(3, request=KEYLESS))
-    site.store.go_on_from_here("a backup was restored")
+    site.store.begin_epoch("a backup was restored")
     assert "job 3 submitted since, found again by directory" in site.reconciled()
     assert site.store.job(3).state == "running"
 
@@ -244,5 +244,5 @@ def test_a_damaged_row_of_a_job_that_has_ended_keeps_no_store_from_being_reconci
     site.store._database.execute("UPDATE jobs SET message = 'x' WHERE id = 1")
     for id in (1, 2):
         begun(site, job(id))
-    site.store.go_on_from_here("a backup was restored")
+    site.store.begin_epoch("a backup was restored")
     assert any(one.startswith("job 2 had started since then") for one in site.reconciled())

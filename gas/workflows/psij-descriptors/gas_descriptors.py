@@ -41,7 +41,7 @@ class S3JobExecutor(JobExecutor):
         self._jobs.submit(job, spec, lambda: self._get_launcher(spec.launcher or "single").get_launch_command(job))
 
     def cancel(self, job: Job) -> None:
-        """Ask S³ to end a job; see `S3Jobs.cancel`."""
+        """Request the end of a job; see `S3Jobs.cancel`."""
         self._jobs.cancel(job)
 
     def list(self) -> list[str]:
