@@ -143,3 +143,14 @@ def test_it_ends_as_from_cold(program):
         done = subprocess.run([sys.executable, warm.RUN, program], capture_output=True, text=True, env=environment)
         ends.append((done.returncode, done.stdout, done.stderr.splitlines()[-1:]))
     assert ends[0] == ends[1]
+
+
+def test_what_each_worker_would_do_at_first_is_done_before(monkeypatch):
+    """The names are internal to hypothesis and numba: a release without them fails here, and only takes longer."""
+    providers = pytest.importorskip("hypothesis.internal.conjecture.providers")
+    context = pytest.importorskip("numba.core.registry").cpu_target.target_context
+    done = []
+    monkeypatch.setattr(providers, "_get_local_constants", lambda: done.append("constants"))
+    monkeypatch.setattr(type(context), "refresh", lambda context: done.append("implementations"))
+    warm.initialize_once()
+    assert done == ["implementations", "constants"]

@@ -307,11 +307,24 @@ def import_tests(words: list[str]) -> None:
             if sum(".test_" in name for name in sys.modules) > MANY:
                 for name in IMPORTED_BY_MANY:
                     importlib.import_module(name)
+                initialize_once()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTEST_ADDOPTS", raising=False)  # it may have options of the cache
         pytest.main(["--collect-only", "-qq", "-n", "0", "-p", "no:cacheprovider", *words], plugins=[OnlyImport()])
     gc.disable()  # until a worker has collected its tests, as where it imports them itself
+
+
+def initialize_once() -> None:
+    """Do what each worker would do at its first kernel and at its first property, on a fresh clone for some seconds."""
+    with contextlib.suppress(ImportError):  # numba may not be installed
+        from numba.core.registry import cpu_target
+
+        cpu_target.target_context.refresh()  # lists the implementations of all built-in functions
+    with contextlib.suppress(ImportError):  # internal: collects the constants in the sources of all local modules
+        from hypothesis.internal.conjecture.providers import _get_local_constants
+
+        _get_local_constants()
 
 
 if __name__ == "__main__":
