@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["whole_file"]
+__all__ = ["sync", "whole_file"]
 
 
 @contextlib.contextmanager
@@ -51,3 +51,12 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
         raise
+
+
+def sync(path: str | Path) -> None:
+    """Make the contents of a file, or the names in a folder, survive a power failure."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from documents.fields import FieldError, Fields, shown
+from gas.errors import Infeasible
 from gas.printable import many
 from speedup_models.model import UNITS, Layout, SizeUnit
 
@@ -117,6 +118,13 @@ class Resources:
             return [(size // each, each) for each in range(min(size, bound), 0, -1) if size % each == 0]
         nodes = -(-size // max(bound, 1))
         return [] if size % nodes else [(nodes, size // nodes)]
+
+    def only_gpu_type(self) -> str:
+        """Return the type of GPU for jobs with one task per GPU, empty for any; `Infeasible` if there are several."""
+        if len(self.gpu_types) > 1:
+            types = ", ".join(self.gpu_types)
+            raise Infeasible(f"one task per GPU allows one type of GPU, not {types}; add gpus_per_node")
+        return "".join(self.gpu_types)
 
     def why_uneven(self, size: int, largest: int) -> str:
         """Return in words why a size has no layout on a machine whose largest node has this many units."""

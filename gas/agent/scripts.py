@@ -25,7 +25,7 @@ class Asking(Protocol):
 
     name: str
 
-    def asking(self, **more: Any) -> Endpoint:
+    def requesting(self, **more: Any) -> Endpoint:
         """Return the scheduler for jobs with these further requests."""
 
 
@@ -106,7 +106,7 @@ def _waits_for(one: object, native: Sequence[str]) -> tuple[str, str] | None:
 def _for_job(endpoint: Endpoint, asked: dict[str, Any], application: Application | None) -> Scheduler:
     if isinstance(endpoint, Asking):
         try:
-            return endpoint.asking(**asked)
+            return endpoint.requesting(**asked)
         except (GasError, FieldError) as error:
             return endpoint.name, error
     if application is not None and "resources" in asked:

@@ -206,7 +206,7 @@ class Endpoint(Protocol):
         """Return the availability list, or raise `Unreachable`."""
 
     def choices(self) -> Sequence[Endpoint]:
-        """Return an endpoint for each account and QOS that jobs do not get by default; call this after an answer."""
+        """Return an endpoint for each account and QOS that jobs do not get by default; call `availability` first."""
         return ()
 
     def line(self, request: Request, name: str) -> str | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from documents.home import user_folder
+from documents.whole_file import sync
 from gas.errors import BadInput
 
 __all__ = ["Page", "journal_directory", "key_file", "locked_file", "open_page", "state_directory", "write_through"]
@@ -149,9 +150,7 @@ def locked_file(directory: Path, key: str) -> Iterator[IO[str]]:
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = open(path, "r+", encoding="utf-8", opener=_open_or_create)  # noqa: SIM115  # closed below
-        folder = os.open(directory, os.O_RDONLY)
-        os.fsync(folder)
-        os.close(folder)
+        sync(directory)
     except OSError as error:
         raise BadInput(
             f"{path}: cannot be written ({error.strerror}), and without it a key could be sent to two schedulers; "

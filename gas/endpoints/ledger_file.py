@@ -94,7 +94,7 @@ class LedgerFile:
             self.write(ledger.to_wire())
 
     def write(self, wire: Mapping[str, Any]) -> bool:
-        """Replace the file by a ledger as JSON (`Ledger.to_wire`), if possible; `changing` is for several writers."""
+        """Replace the file by a ledger as JSON (`Ledger.to_wire`) without a lock; return False if it cannot be."""
         if self.path is None or self._unreadable:
             return True
         content = {"schema": SCHEMA, "scheduler": self._of, **wire}

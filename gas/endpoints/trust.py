@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from documents.home import NoHome
+from documents.whole_file import sync
 from gas.endpoints.journal import state_directory
 from gas.errors import BadInput, NotFound
 
@@ -178,9 +179,7 @@ class _Entry:
                 file.flush()
                 os.fsync(file.fileno())
             Path(file.name).replace(self.path)
-            descriptor = os.open(directory, os.O_RDONLY)
-            os.fsync(descriptor)
-            os.close(descriptor)
+            sync(directory)
         except OSError as error:
             raise BadInput(
                 f"{directory}: cannot be written ({error.strerror}); give another place in XDG_STATE_HOME"

@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from documents.whole_file import sync
 from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
 from gas.service.changes import Change
 from gas.service.database import first_problem, open_database
@@ -91,9 +92,9 @@ def back_up(state: Path, target: Path) -> tuple[Path, int]:
         problems, jobs = problems_of(part)
         if problems:
             raise StoreDamaged(f"{source}: is damaged ({problems[0]}), and no backup was made; see `gas check`")
-        _sync(part)
+        sync(part)
         part.rename(target)
-        _sync(target.parent)
+        sync(target.parent)
     except (sqlite3.Error, OSError) as error:
         if _code_of(error) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             raise StoreDamaged(f"{source}: is damaged ({error}), and no backup was made; see `gas check`") from None
@@ -143,11 +144,11 @@ def restore(backup: Path, state: Path) -> Restored:
         highest = max([0, *before, *(id for id, _ in found)])
         mark = MarkFile((state / STORE).with_suffix(".mark"))
         known, ended, restored = _prepared(fresh, before, highest, _furthest(mark, (interrupted or state) / STORE))
-        _sync(fresh)
+        sync(fresh)
         aside = _put_aside(state) or interrupted
         put_back(predictions, state, aside)
         fresh.rename(state / STORE)
-        _sync(state)
+        sync(state)
         mark.write(restored)
         mark.close()
         _give_to_owner(state, aside)
@@ -411,7 +412,7 @@ def _unfinished(state: Path) -> Path | None:
     if not (aside / STORE).exists():
         for path in aside.iterdir():
             path.rename(state / path.name)
-        _sync(state)
+        sync(state)
         aside.rmdir()
         return None
     return None if (state / STORE).exists() else aside
@@ -432,17 +433,9 @@ def _put_aside(state: Path) -> Path | None:
     for end in (*_ENDINGS, ""):
         file = state / f"{STORE}{end}"
         if not end:
-            _sync(aside)  # a database without its newest changes would look complete
-            _sync(state)
+            sync(aside)  # a database without its newest changes would look complete
+            sync(state)
         if file.exists():
             file.rename(aside / file.name)
-    _sync(aside)
+    sync(aside)
     return aside
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

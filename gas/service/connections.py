@@ -55,8 +55,8 @@ MOST_DISCARDED = 2**18
 is read: the client can read the answer, and its connection is closed when the next request should have arrived."""
 
 CROWDED_SECONDS = 2.0
-"""Seconds for which a request waits if its user has the most connections and no place is left: clients that are asked
-to return at once do so."""
+"""Seconds for which a request waits if its user has the most connections and no place is left: a refused client
+would return at once."""
 
 AT_A_TIME = 64
 """Number of connections that are accepted before existing connections are served."""

@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 
 from gas.errors import BadInput, OverLimit, TooLarge, TooMany
+from gas.printable import many
 from gas.times import duration_text
 
 __all__ = ["DEFAULT_QUEUED_BYTES", "DEFAULT_REQUEST_BYTES", "DEFAULT_STREAMS", "Limits", "Pace", "RateLimiter"]
@@ -91,7 +92,7 @@ class Limits:
         """
         if self.max_queued is not None and active >= self.max_queued:
             raise OverLimit(
-                f"{user} has {_jobs(active)} waiting, reserved or running, and the limit is {self.max_queued}; "
+                f"{user} has {many(active, 'job')} waiting, reserved or running, and the limit is {self.max_queued}; "
                 "wait until one has ended, or cancel one"
             )
         most, more = self.max_processor_seconds, processors * walltime
@@ -164,7 +165,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Return the number of users with a bucket that is not full."""
+        """Return the number of users with a stored bucket; full ones are forgotten from time to time."""
         return len(self._full_at)
 
     def admit(self, user: str, now: float) -> None:
@@ -223,10 +224,6 @@ class Pace:
 def _check_rate(rate: float | None) -> None:
     if rate is not None and not 1e-6 <= rate <= 1e6:  # also where the arithmetic above means what it says
         raise BadInput(f"max_rate {rate:g}: must be from 1e-6 to 1e6 requests a second; leave it out for no limit")
-
-
-def _jobs(count: int) -> str:
-    return "1 job" if count == 1 else f"{count} jobs"
 
 
 def _hours(processor_seconds: int) -> str:

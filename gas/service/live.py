@@ -210,7 +210,7 @@ class LiveScheduler:
         return self._ledger.coverage
 
     def job_with_key(self, user: str, key: str) -> Job | None:
-        """Return the job of any age that a user submitted with a key of theirs."""
+        """Return the job of any age that a user submitted with this key; None if there is none."""
         with self._present():
             self._book.check_doubt()
             earlier = self._store.by_key(user, key)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from documents.whole_file import sync
 from gas.errors import Conflict
 
 __all__ = ["Mark", "MarkFile"]
@@ -81,11 +82,7 @@ class MarkFile:
 
     def _settle(self) -> None:
         os.fsync(self._file)
-        folder = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(self._path.parent)
 
     def close(self) -> None:
         """Close the file."""

@@ -74,7 +74,7 @@ class _Run(NamedTuple):
 
 
 class Experience:
-    """The last jobs that ended by themselves, in that order; used by one thread at a time.
+    """The last jobs that ended by themselves, in the order of their ends; used by one thread at a time.
 
     A cancelled job does not show how long it would have run, and a reservation holds its processors to its end, so
     neither counts. A job killed at its walltime has used all of it.

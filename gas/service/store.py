@@ -310,12 +310,12 @@ class Store:
         return None if row is None else job_of(row)
 
     def by_key(self, user: str, key: str) -> Job | None:
-        """Return the job that a user submitted with this key."""
+        """Return the job that a user submitted with this key; None if there is none."""
         row = self._database.execute(f"{COMMANDED} WHERE user = ? AND client_key = ?", (user, key)).fetchone()
         return None if row is None else job_of(row)
 
     def change_by_key(self, id: int, user: str, key: str) -> Change | None:
-        """Return the change of a job that a user requested with this key."""
+        """Return the change of a job that a user requested with this key; None if there is none."""
         statement = "SELECT * FROM reshapes WHERE id = ? AND user = ? AND client_key = ?"
         row = self._database.execute(statement, (id, user, key)).fetchone()
         return None if row is None else change_of(row)

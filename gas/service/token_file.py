@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from documents.fields import FieldError, Fields, quoted
+from documents.whole_file import sync
 from gas.errors import BadInput, Conflict, NotFound, StoreFailed
 from gas.service.rights import ROLES, Role
 from gas.times import LATEST
@@ -217,11 +218,7 @@ def _write(path: Path, records: list[TokenRecord]) -> None:
             new.unlink(missing_ok=True)
         raise StoreFailed(f"{path}: cannot be written: {error.strerror}; no token was added or revoked") from None
     try:
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync(path.parent)
     except OSError as error:
         raise StoreFailed(
             f"{path}: was changed, but the change may be lost if the machine crashes: {error.strerror}; check with "

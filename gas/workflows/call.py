@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from documents.whole_file import whole_file
 from gas.placeholders import NAMES, variable
 
 __all__ = ["CALL", "FOLDER", "OUTCOME", "Call", "Outcome", "dumped", "run", "with_sizes"]
@@ -69,12 +70,8 @@ def run(folder: Path) -> int:
     path, pickled = pickle.loads((folder / CALL).read_bytes())
     sys.path += [one for one in path if one not in sys.path]
     outcome = _outcome(pickled, dict(os.environ))
-    whole = folder / f"{OUTCOME}.part"
-    with whole.open("wb") as file:
+    with whole_file(folder / OUTCOME) as file:
         pickle.dump(tuple(outcome), file)
-        file.flush()
-        os.fsync(file.fileno())
-    whole.rename(folder / OUTCOME)
     if outcome.value is None:
         sys.stderr.write(outcome.text)
     return int(outcome.value is None)

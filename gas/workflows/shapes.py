@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gas.errors import BadInput, Infeasible
+from gas.errors import BadInput
 from gas.resources import Resources
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class JobShape:
         if best.unit != "processors" and layout is not None:
             gpus, gpu_type = layout.per_node, layout.device
         elif best.unit == "gpus":
-            each, gpu_type = 1, _only(kept.gpu_types)
+            each, gpu_type = 1, kept.only_gpu_type()
         if kept.cpus_per_gpu is not None:
             cpus = -(-kept.cpus_per_gpu * gpus // per_node) if per_node else kept.cpus_per_gpu * each
         memory = dict([kept.memory] if kept.memory else [])
@@ -103,12 +103,6 @@ class JobShape:
     def cpus_per_node(self) -> int:
         """Return the CPUs of each node, as far as specified."""
         return (self.tasks_per_node or 1) * (self.cpus_per_task or 1)
-
-
-def _only(types: tuple[str, ...]) -> str:
-    if len(types) > 1:
-        raise Infeasible(f"one task per GPU allows one type of GPU, not {', '.join(types)}; add gpus_per_node")
-    return types[0] if types else ""
 
 
 def sbatch_words(shape: JobShape) -> dict[str, str | None]:

@@ -29,7 +29,7 @@ class Partition:
     problem: Exception | None = None
     asked: object = None
 
-    def asking(self, **more):
+    def requesting(self, **more):
         if self.problem is not None:
             raise self.problem
         return Partition(self.name, self.target, asked=more)

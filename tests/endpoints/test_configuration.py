@@ -7,7 +7,7 @@ from documents.fields import FieldError
 from gas.endpoints import FileEndpoint, S3Endpoint, load_configuration
 from gas.endpoints.configuration import find_configuration
 from gas.endpoints.trust import allow, read_document
-from gas.errors import GasError, Missing, NotFound, Untrusted
+from gas.errors import BadInput, GasError, Missing, Untrusted
 from gas.planner import Limits
 
 GOOD = """
@@ -116,7 +116,7 @@ def test_an_endpoint_that_cannot_be_used_names_its_place(write, text, message):
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(write):
-    with pytest.raises(NotFound, match='did you mean "disk"'):
+    with pytest.raises(BadInput, match='did you mean "disk"'):
         load_configuration(write(GOOD)).endpoint("disc")
 
 

@@ -199,7 +199,8 @@ class CommandTransport:
         command = ["sacct", "-aXP", "-r", partition, "-S", f"now-{days}days", "-o", ACCOUNTED]
         done = self.programs.run(command)
         if done.status != 0:
-            raise BadInput(f"{self.name}: its accounting is not available (sacct: {_said(done.err, done.status)})")
+            problem = _problem_in(done.err, done.status)
+            raise BadInput(f"{self.name}: its accounting is not available (sacct: {problem})")
         return done.out.encode()
 
     def reshape(self, id: int, shape: Shape) -> None:
@@ -258,7 +259,7 @@ class CommandTransport:
         return done.out
 
     def _refusal(self, called: str, status: int, words: str, *, sends: bool) -> GasError:
-        said = _said(words, status)
+        said = _problem_in(words, status)
         kind = (Unclear if sends else Unreachable) if status < 0 else kind_of(words, sends=sends, acts=sends)
         if kind is NotSent:
             return NotSent(f"{called}: {said}; is slurmctld up?")
@@ -279,7 +280,7 @@ def _asks_for_nodes(said: str) -> bool:
     return not own_range
 
 
-def _said(words: str, status: int) -> str:
+def _problem_in(words: str, status: int) -> str:
     """Return the error message of a command, each line once and without the command's name."""
     lines = [re.sub(r"^\w+: (error: )?", "", line).strip() for line in words.splitlines() if line.strip()]
     return "; ".join(dict.fromkeys(lines)) or f"exit status {status}"

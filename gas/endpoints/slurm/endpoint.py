@@ -248,7 +248,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         by_number = given and any(map(str.isdigit, given[-1]))
         return (self.transport.address, f"--dependency={given[-1]}") if by_number else None
 
-    def asking(
+    def requesting(
         self,
         *,
         native: Sequence[str] = (),
@@ -340,7 +340,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def chosen(self, words: Sequence[str]) -> SlurmEndpoint:
         """Return this endpoint with an account and a QOS, as in `choices`: ``["account=abc", "qos=high"]``."""
-        other = self.asking(native=[f"--{word}" for word in words])
+        other = self.requesting(native=[f"--{word}" for word in words])
         other.name, other._fixed = "+".join([self.name, *words]), True
         return other
 
@@ -373,7 +373,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def batch(self, request: Request, job: JobDescription, key: str) -> Batch:
         """Return the submission."""
-        asking = self.asking(native=job.native) if job.native else self
+        asking = self.requesting(native=job.native) if job.native else self
         return batch_of(request, job, key=key, asked=asking.job_options(), words=asking.options(), script=self.script)
 
     def options(self) -> dict[str, str | None]:
@@ -396,7 +396,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return shlex.join(line if self.script is None else [*line, self.script.path])
 
     def _warn_of(self, batch: Batch, job: JobDescription) -> None:
-        asking = self.asking(native=job.native) if job.native else self
+        asking = self.requesting(native=job.native) if job.native else self
         for remark in (*self._aside, *asking.job_options().remarks):
             self.tell(remark)
 

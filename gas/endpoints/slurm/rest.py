@@ -183,7 +183,7 @@ class RestTransport(RestClient):
         if not here or shutil.which("scontrol") is None:
             return Stated()
         try:
-            text = self._kept.get("config", partial(self._said_here, CONFIG, deadline)).decode()
+            text = self._kept.get("config", partial(self._output_here, CONFIG, deadline)).decode()
             asked = partial(self._read, "ping", deadline)
             heads = re.findall(
                 r'"hostname":\s*"([^"]+)"', self._kept.get("ping", asked, 600.0).decode(errors="replace")
@@ -202,10 +202,10 @@ class RestTransport(RestClient):
         topology = ""
         if chosen_by_switches(values):
             with suppress(GasError):
-                topology = self._kept.get("topology", partial(self._said_here, TOPOLOGY, deadline)).decode()
+                topology = self._kept.get("topology", partial(self._output_here, TOPOLOGY, deadline)).decode()
         return Stated(values, "scontrol show config", whole=True, topology=topology)
 
-    def _said_here(self, command: Sequence[str], deadline: float) -> bytes:
+    def _output_here(self, command: Sequence[str], deadline: float) -> bytes:
         programs = Programs(self.name, {**os.environ, "LC_ALL": "C"}, "", timeout=self.timeout)
         done = programs.run(command, deadline=min(deadline, time.monotonic() + ACCOUNTING_SECONDS))
         if done.status != 0:

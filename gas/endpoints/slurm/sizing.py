@@ -170,10 +170,8 @@ def _of_gpus(options: Options, size: int, minutes: int) -> Shape:
         return Shape(tasks, _scaled(nodes, size, own, "nodes", "GPUs"), minutes, options.whole)
     if options.tasks_per_gpu:
         return Shape(None, None, minutes, options.whole, (("gpus", str(size)),))
-    types = () if options.resources is None else options.resources.gpu_types
-    if len(types) > 1:
-        raise Infeasible(f"one task per GPU allows one type of GPU, not {', '.join(types)}; add gpus_per_node")
-    one = f"{types[0]}:1" if types else "1"
+    kind = "" if options.resources is None else options.resources.only_gpu_type()
+    one = f"{kind}:1" if kind else "1"
     return Shape(size, None, minutes, options.whole, (("gpus-per-task", one),))
 
 

@@ -233,7 +233,7 @@ class Asking:
         found = {}
         sizes, times, walltimes = (column.tolist() for column in self.application.requests(100_000))
         for endpoint, choice in itertools.product(endpoints, self.choices):
-            asking = endpoint.asking(native=choice.words)
+            asking = endpoint.requesting(native=choice.words)
             for size, seconds, walltime in zip(sizes, times, walltimes, strict=True):
                 words = shlex.split(asking.line(Request(size, walltime), "probe"))[2:]
                 where = (endpoint.name, choice.account, choice.qos)

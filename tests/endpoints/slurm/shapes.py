@@ -98,9 +98,9 @@ class Asking:
             keys += [(size, one) for one in app.layouts(size, largest)] if app.is_laid_out else [(size, None)]
         asking = self.endpoint(transport)
         if self.script is None:
-            asking = asking.asking(resources=app.resources)
+            asking = asking.requesting(resources=app.resources)
         else:
-            asking = asking.asking(script=self.script, unit="gpus")
+            asking = asking.requesting(script=self.script, unit="gpus")
         found = {}
         for size, layout in keys:
             seconds = app.execution_times(np.array([size]), 1.0, None if layout is None else [layout])

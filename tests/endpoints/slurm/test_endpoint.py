@@ -248,7 +248,7 @@ SCRIPT = Script.of(
 
 def test_a_script_is_planned_and_submitted_with_its_own_options(slurm):
     endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)), unit="nodes")
-    asking = endpoint.asking(script=SCRIPT, native=("--account=sea",))
+    asking = endpoint.requesting(script=SCRIPT, native=("--account=sea",))
     assert (asking.unit, asking.partition, endpoint.script) == ("tasks", "main", None)
     asked = asking.job_options()
     assert (asked.cpus_per_task, asked.memory_per_node, asked.account, asked.whole) == (2, 2048, "sea", False)
@@ -265,13 +265,13 @@ def test_a_script_is_planned_and_submitted_with_its_own_options(slurm):
 def test_a_partition_that_the_script_does_not_name_is_none_for_it(slurm):
     transport = CommandTransport("fake", folder=str(slurm.folder))
     with pytest.raises(Infeasible, match="fake: is partition debug, but job.sh names main"):
-        SlurmEndpoint("fake", transport, partition="debug").asking(script=SCRIPT)
+        SlurmEndpoint("fake", transport, partition="debug").requesting(script=SCRIPT)
 
 
 def test_several_partitions_that_a_script_names_are_all_submitted_to(slurm):
     transport = CommandTransport("fake", folder=str(slurm.folder))
     script = Script.of("#!/bin/sh\n#SBATCH -p main,debug\n", "job.sh")
-    asking = SlurmEndpoint("fake", transport, partition="debug").asking(script=script)
+    asking = SlurmEndpoint("fake", transport, partition="debug").requesting(script=script)
     assert (asking.partition, asking.address) == ("main,debug", f"{transport.address}#main,debug")
     assert asking.options() == {"partition": "main,debug"}
     assert asking.availability().processors == 120
@@ -279,10 +279,10 @@ def test_several_partitions_that_a_script_names_are_all_submitted_to(slurm):
 
 def test_the_options_of_a_script_that_is_run_as_a_command_count_but_for_its_size(slurm):
     endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
-    asking = endpoint.asking(command=SCRIPT, native=("--mem=4G",))
+    asking = endpoint.requesting(command=SCRIPT, native=("--mem=4G",))
     batch = asking.batch(Request(16, 600), JobDescription("ocean", ("./job.sh",)), "key")
     assert batch.options == {"cpus-per-task": "2", "partition": "main", "mem": "4G", "tmp": "1G"}
-    elsewhere = SlurmEndpoint("fake", endpoint.transport, partition="debug").asking(command=SCRIPT)
+    elsewhere = SlurmEndpoint("fake", endpoint.transport, partition="debug").requesting(command=SCRIPT)
     assert (elsewhere.partition, elsewhere.options()["partition"]) == ("debug", "debug")
     assert (batch.shape.tasks, asking.unit) == (8, "cpus")
 
@@ -291,11 +291,11 @@ def test_variables_that_are_left_to_sbatch_are_planned_with(slurm, monkeypatch):
     monkeypatch.setenv("SBATCH_QOS", "long")
     endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
     assert endpoint.job_options().qos == "long"
-    assert endpoint.asking(native=("--qos=short",)).job_options().qos == "short"
+    assert endpoint.requesting(native=("--qos=short",)).job_options().qos == "short"
     monkeypatch.setenv("SBATCH_GPUS", "2")
     monkeypatch.setenv("SBATCH_ARRAY_INX", "1-3")
     script = Script.of("#!/bin/sh\n#SBATCH -G 1 --qos=short\n", "job.sh")
-    asked = endpoint.asking(script=script).job_options()
+    asked = endpoint.requesting(script=script).job_options()
     assert (asked.qos, asked.gpus[0].count, len(asked.tasks_of_array)) == ("long", 2, 3)
     with pytest.raises(BadInput, match=r"\$SBATCH_ARRAY_INX: makes job arrays"):
         endpoint.job_options()
@@ -350,7 +350,7 @@ def test_gpus_that_jobs_do_not_ask_for_are_not_chosen_unasked(slurm, cluster):
 
 def test_where_a_configuration_counts_gpus_jobs_that_count_processors_are_told_so(slurm, cluster):
     def told(asking, named=True):
-        endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)), unit="gpus").asking(
+        endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)), unit="gpus").requesting(
             **asking
         )
         endpoint.named = named

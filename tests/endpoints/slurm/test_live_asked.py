@@ -58,7 +58,7 @@ SHOWN = ("NumCPUs", "NumTasks", "CPUs/Task", "NtasksPerN:B:S:C", "TresPerJob", "
 @pytest.mark.parametrize(("words", "size"), CASES)
 def test_a_size_with_options_is_the_job_that_slurm_has(slurm, endpoint, words, size):
     script = Script.of(f"#!/bin/sh\n#SBATCH {words}\nsleep 1\n", "job.sh")
-    asking = endpoint.asking(script=script)
+    asking = endpoint.requesting(script=script)
     asked = job_of(asking.job_options(), size, 600, user="u", partitions=("main",))
     made = asking.submit(Request(size, 600), JobDescription("x", directory="/tmp"))
     try:

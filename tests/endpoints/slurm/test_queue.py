@@ -31,14 +31,14 @@ def test_its_candidates_are_the_jobs_that_would_be_submitted(endpoint):
 
 def test_sizes_of_several_cpus_and_of_gpus_are_predicted_too(endpoint):
     for lines, cpus in ((("#SBATCH -n 4 -c 2",), 8), (("#SBATCH -N 2",), 2)):
-        asking = endpoint.asking(script=Script.of("\n".join(["#!/bin/sh", *lines]), "job.sh"))
+        asking = endpoint.requesting(script=Script.of("\n".join(["#!/bin/sh", *lines]), "job.sh"))
         plan = asking.availability()
         (job,) = asking.queue(plan, [(int(lines[0].split()[2]), 3600, None)], plan.now).jobs
         assert job.cpus == cpus
 
 
 def test_a_size_that_the_options_leave_out_is_no_job(endpoint):
-    asking = endpoint.asking(script=Script.of("#!/bin/sh\n#SBATCH -n 4 -c 2\n#SBATCH -N 3", "job.sh"))
+    asking = endpoint.requesting(script=Script.of("#!/bin/sh\n#SBATCH -n 4 -c 2\n#SBATCH -N 3", "job.sh"))
     plan = asking.availability()
     assert asking.queue(plan, [(5, 3600, None)], plan.now).jobs == (None,)
 
