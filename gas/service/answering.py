@@ -26,7 +26,7 @@ def answer(book: Book, job: Job, wanted: Answer) -> Job:
         events = book.machine.decline(job.id, wanted.start, not_before=wanted.not_before)
     gone = book.apply(events)
     book.write(gone, noted=[] if job in gone else [job], requested=[wanted])
-    said = "accepted" if wanted.accepts else "declined"
-    fields = {"event": "offer", "job": job.id, "user": wanted.user, "answer": said}
-    log.info("the offer to job %d was %s by %s", job.id, said, wanted.user, extra=fields)
+    outcome = "accepted" if wanted.accepts else "declined"
+    fields = {"event": "offer", "job": job.id, "user": wanted.user, "answer": outcome}
+    log.info("the offer to job %d was %s by %s", job.id, outcome, wanted.user, extra=fields)
     return job.copy()

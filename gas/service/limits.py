@@ -98,14 +98,14 @@ class Limits:
         most, more = self.max_processor_seconds, processors * walltime
         if most is None or processor_seconds + more <= most:
             return
-        asked = f"{processors} processors for {duration_text(walltime)} are {_hours(more)}"
+        wanted = f"{processors} processors for {duration_text(walltime)} are {_hours(more)}"
         if more > most:
             raise OverLimit(
-                f"{asked}, and the limit of all jobs of {user} together is {_hours(most)}; request fewer processors "
+                f"{wanted}, and the limit of all jobs of {user} together is {_hours(most)}; request fewer processors "
                 "or less walltime"
             )
         raise OverLimit(
-            f"{asked}; with the {_hours(processor_seconds)} of {user} in the schedule that is "
+            f"{wanted}; with the {_hours(processor_seconds)} of {user} in the schedule that is "
             f"{_hours(processor_seconds + more)}, and the limit is {_hours(most)}; request fewer processors or less "
             "walltime, wait until a job has ended, or cancel one"
         )

@@ -155,30 +155,30 @@ class CommandTransport:
         """Submit a job and return its number."""
         status, out, err = self._finish(arguments_of(batch), sends=True)
         id = submitted_as(out)
-        said = _problem_in(err.strip() or out, status)
+        problem = _problem_in(err.strip() or out, status)
         if status == 0 and id is not None:
             return id
         if id is not None:
-            raise RefusedAs(f"{self.name}: oarsub created job {id}, but ended with: {said}", id)
+            raise RefusedAs(f"{self.name}: oarsub created job {id}, but ended with: {problem}", id)
         if status == 0:
-            raise Unclear(f"{self.name}: oarsub did not print the number of the job: {said}", over=True)
+            raise Unclear(f"{self.name}: oarsub did not print the number of the job: {problem}", over=True)
         if NO_DATABASE.search(out + err):
-            raise NotSent(f"{self.name}: oarsub: {said}")
+            raise NotSent(f"{self.name}: oarsub: {problem}")
         if status < 0 or not (out + err).strip():
-            raise Unclear(f"{self.name}: oarsub: {said}", over=True)
-        raise BadInput(f"{self.name}: oarsub refuses: {said}")
+            raise Unclear(f"{self.name}: oarsub: {problem}", over=True)
+        raise BadInput(f"{self.name}: oarsub refuses: {problem}")
 
     def cancel(self, id: int) -> None:
         """Request the end of a job, which comes a moment later."""
         status, out, err = self._finish(["oardel", str(id)])
-        said = _problem_in(err or out, status)
+        problem = _problem_in(err or out, status)
         if status == 0 or KILLED_ALREADY in err:
             return
         if NOT_YOURS in err:
-            raise Forbidden(f"{self.name}: job {id} is not yours or does not exist ({said})")
+            raise Forbidden(f"{self.name}: job {id} is not yours or does not exist ({problem})")
         if status == NO_SERVER:
             raise Conflict(f"{self.name}: the cancellation of job {id} is recorded, but OAR's server does not respond")
-        raise Unreachable(f"{self.name}: oardel: {said}")
+        raise Unreachable(f"{self.name}: oardel: {problem}")
 
     # ------------------------------------------------------------------------------------------------ running
 

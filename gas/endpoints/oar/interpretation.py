@@ -328,10 +328,10 @@ def _quotas(
     if not known or not machine.user:
         return None, remarks
     kinds = (*rules.kinds, "besteffort") if rules.besteffort and "besteffort" not in rules.kinds else rules.kinds
-    asked = Standing(rules.queue, rules.project, kinds, machine.user)
+    new_job = Standing(rules.queue, rules.project, kinds, machine.user)
     turn = {id: place for place, id in enumerate(sequence)}
     ordered = sorted(ahead, key=lambda job: (turn.get(job.id, -1), job.start or job.expected or 0, job.id))
-    quotas = Quotas.of(known, asked, _held(machine, ordered, rules), rules.chart.security_time)
+    quotas = Quotas.of(known, new_job, _held(machine, ordered, rules), rules.chart.security_time)
     if not quotas.rules:
         return None, remarks
     for quota, held in zip(quotas.rules, quotas.held, strict=True):

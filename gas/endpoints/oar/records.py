@@ -20,8 +20,8 @@ def processors_of(job: Job, resource: str) -> int:
     if resource == "resource_id" and job.resources:
         return len(job.resources)
     chosen = [one for one in job.wanted if one.walltime == job.walltime] or list(job.wanted[:1])
-    asked = (units_of(shape, resource) for shape in chosen)
-    return next((count for count in asked if count is not None), len(job.resources))
+    counts = (units_of(shape, resource) for shape in chosen)
+    return next((count for count in counts if count is not None), len(job.resources))
 
 
 def units_of(shape: Wanted, resource: str) -> int | None:

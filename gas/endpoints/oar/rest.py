@@ -217,7 +217,7 @@ class RestTransport:
         status = answer.status_code
         if 200 <= status < 300 and isinstance(id, int) and id > 0:
             return id
-        said = f"{self.name}: {words}" if words else f"{self.name}: {self.address} returned HTTP {status}"
+        problem = f"{self.name}: {words}" if words else f"{self.name}: {self.address} returned HTTP {status}"
         made = submitted_as(words)
         if made is not None:
             raise RefusedAs(f"{self.name}: oarsub created job {made}, but ended with: {errors_of(words)}", made)
@@ -227,7 +227,7 @@ class RestTransport:
             raise NotSent(f"{self.name}: {errors_of(words)}")
         if words and (400 <= status < 500 or "Oarsub command exited with status" in words):
             raise BadInput(f"{self.name}: oarsub refuses: {errors_of(words)}")
-        raise Unclear(errors_of(said), over=200 <= status < 300)
+        raise Unclear(errors_of(problem), over=200 <= status < 300)
 
     def cancel(self, id: int) -> None:
         """Request the end of a job; it comes a moment later."""
@@ -276,8 +276,8 @@ class RestTransport:
         self, path: str, query: Mapping[str, str], ends: float = math.inf, most: int = MOST_ANSWER_BYTES
     ) -> tuple[list[Mapping[str, Any]], int, int | None, int]:
         """Return the objects of a page, the total number, the time of the query, and its bytes."""
-        asked = f"{path}?{urlencode({**query, 'structure': 'simple'}, safe=':,')}"
-        answer = self._answered(self._send("GET", asked, repeatable=True, ends=ends, most=most))
+        target = f"{path}?{urlencode({**query, 'structure': 'simple'}, safe=':,')}"
+        answer = self._answered(self._send("GET", target, repeatable=True, ends=ends, most=most))
         source = f"{self.name}: {path}"
         return *page_of(parsed(answer.text, source), source), len(answer.content)
 
@@ -344,14 +344,14 @@ class RestTransport:
 
     def _refusal(self, status: int, words: str) -> Exception:
         """Return the error for an answer."""
-        said = errors_of(words) or f"HTTP {status}"
+        problem = errors_of(words) or f"HTTP {status}"
         if status == 401:
-            return Unauthorized(f"{self.name}: {said}; {self._hint}")
+            return Unauthorized(f"{self.name}: {problem}; {self._hint}")
         if status == 403:
-            return Forbidden(f"{self.name}: {said}")
+            return Forbidden(f"{self.name}: {problem}")
         if status == 404 and words:
-            return NotFound(f"{self.name}: {said}")
-        return Unreachable(f"{self.name}: {self.address} returned {said}; is it the REST API of OAR?")
+            return NotFound(f"{self.name}: {problem}")
+        return Unreachable(f"{self.name}: {self.address} returned {problem}; is it the REST API of OAR?")
 
 
 def _content(answer: Answer) -> tuple[Any, str]:

@@ -153,8 +153,8 @@ def _deciding_command(words: Iterable[str], environment: Mapping[str, str], reso
 def resource_text(batch: Batch, shape: Shape) -> str:
     """Return a shape as in oarsub's ``-l``."""
     hours, minutes, seconds = shape.walltime // 3600, shape.walltime // 60 % 60, shape.walltime % 60
-    asked = Hierarchy.of(batch.resource).text(shape.processors)
-    return f"{asked},walltime={hours}:{minutes:02}:{seconds:02}"
+    resources = Hierarchy.of(batch.resource).text(shape.processors)
+    return f"{resources},walltime={hours}:{minutes:02}:{seconds:02}"
 
 
 def arguments_of(batch: Batch) -> list[str]:

@@ -102,14 +102,14 @@ def read_accounting(answers: Mapping[str, str], user: str, failures: Mapping[str
     failures
         Why the others are missing, in words.
     """
-    asked = queries(user)
+    known = queries(user)
     remarks = []
     for name in QUERIES[1:]:
         if name not in answers:
             why = (failures or {}).get(name)
             because = f" ({why})" if why else ""
-            what = " ".join(asked[name].command[:4])
-            remarks.append(f"{what} gave no answer{because}; what is missing: {asked[name].unknown}")
+            what = " ".join(known[name].command[:4])
+            remarks.append(f"{what} gave no answer{because}; what is missing: {known[name].unknown}")
     default, associations, qos = read_limits(answers.get("limits", ""), remarks)
     defined = _lines(answers.get("qos", ""), _OF_QOS)
     qos = _with_definitions(qos, [_guarded(_defined_qos, row, remarks, "sacctmgr show qos") for row in defined])

@@ -217,10 +217,10 @@ class SlurmAvailability(NodeAvailability):
             return f"it starts {expected} at the earliest, and only once its dependency is met: {one.words}"
         if one.planned is None:
             why = one.words or ("" if one.why is None else one.why.value)
-            said = f"Slurm will not plan it at first{f': {why}' if why else ''}; it is expected to start {expected}"
+            text = f"Slurm will not plan it at first{f': {why}' if why else ''}; it is expected to start {expected}"
             if not one.crowd:
-                return said
-            return f"{said}, roughly: {many(one.crowd, 'job')} ahead of it are too many to plan one by one"
+                return text
+            return f"{text}, roughly: {many(one.crowd, 'job')} ahead of it are too many to plan one by one"
         if abs(one.planned - one.expected) < 60:
             return f"Slurm will show {iso_time(one.planned)} as its planned start"
         before = relative_text(one.planned, self.now)

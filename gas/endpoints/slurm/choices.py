@@ -100,7 +100,7 @@ def _combinations(cluster: Cluster, partition: Partition, options: Options) -> I
         return
     usual = accounting.default_account
     for account in (options.account,) if options.account else accounting.accounts():
-        said = "" if options.account or account == usual else account
+        named = "" if options.account or account == usual else account
         association = accounting.association(account, partition.name)
         if association is None:
             if options.account:
@@ -109,4 +109,4 @@ def _combinations(cluster: Cluster, partition: Partition, options: Options) -> I
         default = accounting.default_qos(association)
         others = dict.fromkeys((default, *(association.qos or ()))) if not options.qos else {options.qos: None}
         for qos in others:
-            yield account, qos, Choice(said, "" if options.qos or qos == default else qos)
+            yield account, qos, Choice(named, "" if options.qos or qos == default else qos)

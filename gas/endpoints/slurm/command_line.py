@@ -137,7 +137,7 @@ def read_cluster(
         Neither nodes nor partitions are shown.
     """
     config = _read_config(answers)
-    asked, planned = _read_diagnostics(answers)
+    queried, planned = _read_diagnostics(answers)
     linear = config.get("SelectType", "") == "select/linear"
     private = hidden(config)
     nodes = () if "nodes" in failed else tuple(map(node, _lines(answers, "nodes", "NodeName", zone)))
@@ -157,7 +157,7 @@ def read_cluster(
     cautions = (*hiding, *_skipped(skipped), *_missing(failed, private), *several)
     return Cluster(
         name,
-        asked if now is None else now,
+        queried if now is None else now,
         config["SLURM_VERSION"],
         nodes,
         jobs,
@@ -210,12 +210,12 @@ def _read_config(answers: Mapping[str, str]) -> dict[str, str]:
 def _read_diagnostics(answers: Mapping[str, str]) -> tuple[int, int | None]:
     """Return the time of sdiag's answer, and that of the last backfill cycle."""
     text = answers.get("diagnostics", "")
-    asked = re.search(r"^sdiag output at .*\((\d{1,11})\)", text, re.MULTILINE)
-    if asked is None:
+    queried = re.search(r"^sdiag output at .*\((\d{1,11})\)", text, re.MULTILINE)
+    if queried is None:
         raise Unreachable("sdiag: the answer has no time (sdiag output at ...)")
     backfill = text[text.find("Backfilling stats") :] if "Backfilling stats" in text else ""
     cycle = re.search(r"Last cycle when: .*\((\d{1,11})\)", backfill)
-    return int(asked[1]), int(cycle[1]) or None if cycle else None
+    return int(queried[1]), int(cycle[1]) or None if cycle else None
 
 
 def read_jobs(answer: str, zone: tzinfo | None = None, mark: str = "") -> tuple[Job, ...]:

@@ -133,11 +133,11 @@ class CommandTransport:
             return cluster
         answers: dict[str, str] = {}
         failures: dict[str, str] = {}
-        for kind, asked in queries(self.user).items():
+        for kind, query in queries(self.user).items():
             if kind == "config":
                 continue
-            ask = partial(self._answer_or_error, asked.command, deadline)
-            found, error = self._accounting.get(kind, ask, asked.lifetime)
+            answer = partial(self._answer_or_error, query.command, deadline)
+            found, error = self._accounting.get(kind, answer, query.lifetime)
             (failures if error else answers)[kind] = error or found
         return with_accounting(cluster, read_accounting(answers, self.user, failures))
 
@@ -179,10 +179,10 @@ class CommandTransport:
 
     def submit(self, batch: Batch) -> int:
         """Submit a job and return its number."""
-        said = self._run(sbatch_line(batch), batch.script, sends=True)
-        found = re.match(r"(\d+)(;|\s|$)", said)
+        printed = self._run(sbatch_line(batch), batch.script, sends=True)
+        found = re.match(r"(\d+)(;|\s|$)", printed)
         if found is None:
-            raise Unclear(f"{self.name}: sbatch printed {quoted(said.strip()[:200])} instead of a number")
+            raise Unclear(f"{self.name}: sbatch printed {quoted(printed.strip()[:200])} instead of a number")
         return int(found[1])
 
     def cancel(self, id: int) -> None:
@@ -205,21 +205,21 @@ class CommandTransport:
 
     def reshape(self, id: int, shape: Shape) -> None:
         """Change size and time limit of a waiting job."""
-        said = self._ask(("scontrol", "-o", "-d", "show", "job", str(id)))
-        if re.search(r" HetJobId=\d", said):
+        record = self._ask(("scontrol", "-o", "-d", "show", "job", str(id)))
+        if re.search(r" HetJobId=\d", record):
             raise BadInput(f"{self.name}: job {id} is heterogeneous and cannot be reshaped")
         others = dict(shape.others)
         if tasks := others.pop("ntasks-per-node", None):
-            shown = re.search(r" NtasksPerN:B:S:C=(\d+):", said)
+            shown = re.search(r" NtasksPerN:B:S:C=(\d+):", record)
             if shown is None or shown[1] != tasks:
                 has = "no number of tasks" if shown is None or shown[1] == "0" else many(int(shown[1]), "task")
                 raise BadInput(f"{self.name}: job {id} has {has} per node and cannot be given {tasks}")
         gpus = others.pop("gpus-per-node", None)
         if others:
             raise BadInput(f"{self.name}: job {id} requests GPUs and cannot be reshaped")
-        if gpus is None and re.search(r" CPUs/Task=(?!1 |N/A )", said):
+        if gpus is None and re.search(r" CPUs/Task=(?!1 |N/A )", record):
             raise BadInput(f"{self.name}: job {id} has several CPUs per task and cannot be reshaped")
-        if shape.nodes is None and _asks_for_nodes(said):
+        if shape.nodes is None and _asks_for_nodes(record):
             raise BadInput(f"{self.name}: job {id} requests a number of nodes; its number of CPUs cannot be changed")
         if gpus is not None:
             counts = [f"NumNodes={shape.nodes}-{shape.nodes}", f"NumTasks={shape.tasks}", f"Gres=gpu:{gpus}"]
@@ -259,24 +259,24 @@ class CommandTransport:
         return done.out
 
     def _refusal(self, called: str, status: int, words: str, *, sends: bool) -> GasError:
-        said = _problem_in(words, status)
+        problem = _problem_in(words, status)
         kind = (Unclear if sends else Unreachable) if status < 0 else kind_of(words, sends=sends, acts=sends)
         if kind is NotSent:
-            return NotSent(f"{called}: {said}; is slurmctld up?")
-        return kind(f"{called} refuses: {said}" if kind is BadInput else f"{called}: {said}")
+            return NotSent(f"{called}: {problem}; is slurmctld up?")
+        return kind(f"{called} refuses: {problem}" if kind is BadInput else f"{called}: {problem}")
 
 
-def _asks_for_nodes(said: str) -> bool:
+def _asks_for_nodes(record: str) -> bool:
     """Return whether a job requests a number of nodes, from scontrol's output.
 
     From some release after 24.11 (seen on 26.05, whose records have SLUID= or Exclusive=), jobs without such a request
     show a range too, from the nodes that their CPUs need to one per task.
     """
-    nodes = re.search(r" NumNodes=(\d+)-(\d+) ", said)
+    nodes = re.search(r" NumNodes=(\d+)-(\d+) ", record)
     if nodes is None or nodes[1] == "1":
         return False
-    tasks = re.search(r" NumTasks=(\d+) ", said)
-    own_range = re.search(r" (?:SLUID|Exclusive)=", said) and tasks is not None and tasks[1] == nodes[2] != nodes[1]
+    tasks = re.search(r" NumTasks=(\d+) ", record)
+    own_range = re.search(r" (?:SLUID|Exclusive)=", record) and tasks is not None and tasks[1] == nodes[2] != nodes[1]
     return not own_range
 
 

@@ -210,10 +210,10 @@ def _nodes(job: Job, record: Record) -> tuple[int, int | None]:
     """
     least, most = record.read("NumNodes", count)
     key = "ReqTRES" if "ReqTRES" in record.values else "TRES"
-    asked = record.read(key, amounts).get("node") if job.pending and key in record.values else None
-    if asked:
+    requested = record.read(key, amounts).get("node") if job.pending and key in record.values else None
+    if requested:
         of = record.values.get("NumTasks", "")
-        return int(asked), most_nodes(int(asked), least, most, int(of) if of.isdecimal() else None)
+        return int(requested), most_nodes(int(requested), least, most, int(of) if of.isdecimal() else None)
     return least, most
 
 
@@ -249,12 +249,12 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
         if values.get(key, "").isdecimal():
             found[attribute] = record.number(key)
     found["cpus_per_task"] = max(found.get("cpus_per_task", 1), 1)
-    if (asked := values.get("NtasksPerN:B:S:C", "0").partition(":")[0]) not in ("0", "*"):
-        found["tasks_per_node"] = Record(record.where, {"tasks": asked}, None).number("tasks")
-    if (asked := values.get("ReqB:S:C:T", "").rpartition(":")[2]).isdecimal():
-        found["threads_per_core"] = int(asked) or None
-    if (asked := values.get("NtasksPerN:B:S:C", "").rpartition(":")[2]).isdecimal():
-        found["tasks_per_core"] = int(asked) or None
+    if (requested := values.get("NtasksPerN:B:S:C", "0").partition(":")[0]) not in ("0", "*"):
+        found["tasks_per_node"] = Record(record.where, {"tasks": requested}, None).number("tasks")
+    if (requested := values.get("ReqB:S:C:T", "").rpartition(":")[2]).isdecimal():
+        found["threads_per_core"] = int(requested) or None
+    if (requested := values.get("NtasksPerN:B:S:C", "").rpartition(":")[2]).isdecimal():
+        found["tasks_per_core"] = int(requested) or None
     for attribute, key in _GRES.items():
         if key in values:
             found[attribute] = record.read(key, gres)
@@ -280,15 +280,15 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
 def _memory(record: Record) -> dict[str, int | None]:
     """Return the memory that a job requests, in one of three forms."""
     values = record.values
-    asked = record.read("MemPerTres", memory_per_gpu) if "MemPerTres" in values else None
-    if asked is not None and not is_default_per_gpu(values["MemPerTres"]):
-        return {"memory_per_gpu": asked}
-    if asked is not None and "MinMemoryTRES" in values:  # from 23.02 on, instead of the other two
+    requested = record.read("MemPerTres", memory_per_gpu) if "MemPerTres" in values else None
+    if requested is not None and not is_default_per_gpu(values["MemPerTres"]):
+        return {"memory_per_gpu": requested}
+    if requested is not None and "MinMemoryTRES" in values:  # from 23.02 on, instead of the other two
         amount = record.read("ReqTRES", amounts) if "ReqTRES" in values else {}
         node = int(amount.get("mem", 0)) // max(int(amount.get("node", 1)), 1)
-        return {"memory_per_gpu": asked, "memory_per_node": node or None}
-    if asked is not None and values.get("MinMemoryNode", "0") in ("0", "0M") and "MinMemoryCPU" not in values:
-        return {"memory_per_gpu": asked}
+        return {"memory_per_gpu": requested, "memory_per_node": node or None}
+    if requested is not None and values.get("MinMemoryNode", "0") in ("0", "0M") and "MinMemoryCPU" not in values:
+        return {"memory_per_gpu": requested}
     for attribute, key in (("memory_per_cpu", "MinMemoryCPU"), ("memory_per_node", "MinMemoryNode")):
         if key in values:
             return {attribute: record.read(key, megabytes)}
@@ -297,6 +297,6 @@ def _memory(record: Record) -> dict[str, int | None]:
 
 def _sharing(record: Record) -> dict[str, Any]:
     """Return who may share nodes with a job, which Exclusive= shows from some release after 24.11."""
-    said = record.text("Exclusive", "") or record.text("OverSubscribe", "")
-    alone = said == "NODE" or (said == "NO" and "Exclusive" not in record.values)
-    return {"exclusive": alone, "shared_with": said.lower() if said in ("USER", "MCS", "TOPO") else ""}
+    sharing = record.text("Exclusive", "") or record.text("OverSubscribe", "")
+    alone = sharing == "NODE" or (sharing == "NO" and "Exclusive" not in record.values)
+    return {"exclusive": alone, "shared_with": sharing.lower() if sharing in ("USER", "MCS", "TOPO") else ""}

@@ -185,26 +185,26 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def read(self, cluster: Cluster) -> Availability:
         """Return the availability list of a cluster; sets `limits` and `remarks`."""
-        asked = self.job_options()
+        options = self.job_options()
         self._cluster = cluster
-        found = interpret(cluster, self.partition, user=self.transport.user, options=asked, groups=self._groups())
+        found = interpret(cluster, self.partition, user=self.transport.user, options=options, groups=self._groups())
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
-        self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), asked, cluster)
-        self.remarks = (*cluster.cautions, *found.remarks, *self._aside, *asked.remarks)
+        self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), options, cluster)
+        self.remarks = (*cluster.cautions, *found.remarks, *self._aside, *options.remarks)
         if self.named and self._makes_gpus_of_processors:
             self.remarks += (
                 'a size of an application that counts processors is a number of GPUs here; for CPUs, set unit = "cpus" '
                 "in gas.toml",
             )
-        self.unasked = self._unasked(cluster, asked)
+        self.unasked = self._unasked(cluster, options)
         return found.availability
 
-    def _unasked(self, cluster: Cluster, asked: Options) -> str:
+    def _unasked(self, cluster: Cluster, options: Options) -> str:
         """Return why Gas does not choose it for jobs that do not name its partition or QOS."""
         if self._displaces:
             return self._displaces
         there = partitions_of(cluster, self.partition)
-        requested = replace(asked, unit="cpus") if self._makes_gpus_of_processors else asked
+        requested = replace(options, unit="cpus") if self._makes_gpus_of_processors else options
         if self.named or requested.has_gpus or not all(only_gpus(cluster, one) for one in there):
             return ""
         if self._makes_gpus_of_processors:
@@ -233,8 +233,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         from workloads.sacct import parse_sacct
 
         cluster = self._cluster or self.transport.cluster(self.name)
-        said = self.transport.accounting(partitions_of(cluster, self.partition)[0].name, HISTORY_DAYS)
-        return History.of_accounting(parse_sacct(said, name="accounting", lenient=True))
+        accounting = self.transport.accounting(partitions_of(cluster, self.partition)[0].name, HISTORY_DAYS)
+        return History.of_accounting(parse_sacct(accounting, name="accounting", lenient=True))
 
     @property
     def target(self) -> str:
@@ -373,8 +373,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def batch(self, request: Request, job: JobDescription, key: str) -> Batch:
         """Return the submission."""
-        asking = self.requesting(native=job.native) if job.native else self
-        return batch_of(request, job, key=key, asked=asking.job_options(), words=asking.options(), script=self.script)
+        own = self.requesting(native=job.native) if job.native else self
+        return batch_of(request, job, key=key, options=own.job_options(), words=own.options(), script=self.script)
 
     def options(self) -> dict[str, str | None]:
         """Return the sbatch options of every job, without those in the script."""
@@ -396,8 +396,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return shlex.join(line if self.script is None else [*line, self.script.path])
 
     def _warn_of(self, batch: Batch, job: JobDescription) -> None:
-        asking = self.requesting(native=job.native) if job.native else self
-        for remark in (*self._aside, *asking.job_options().remarks):
+        endpoint = self.requesting(native=job.native) if job.native else self
+        for remark in (*self._aside, *endpoint.job_options().remarks):
             self.tell(remark)
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:
@@ -416,8 +416,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         try:
             self.transport.cancel(error.id)
         except Unreachable as problem:
-            said = f"it created job {error.id} nevertheless, which could not be cancelled: {problem}"
-            raise InDoubt(f"{error}; {said} (key {key})", key) from None
+            created = f"it created job {error.id} nevertheless, which could not be cancelled: {problem}"
+            raise InDoubt(f"{error}; {created} (key {key})", key) from None
         raise BadInput(f"{error}; it created job {error.id} nevertheless, which was cancelled")
 
     def _unseen(self, id: int, batch: Batch) -> dict[str, Any]:
@@ -483,8 +483,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def probe(self, requests: Sequence[Request]) -> list[int | None]:
         """Return the start that Slurm plans for a real job of each request; the jobs are cancelled."""
-        asked = self.job_options()
-        shapes = [shape_of(asked, one.processors, one.walltime, one.layout) for one in requests]
+        options = self.job_options()
+        shapes = [shape_of(options, one.processors, one.walltime, one.layout) for one in requests]
         return probe(self.transport, shapes, self.options(), tell=self.tell)
 
     def standing(self, id: int) -> Standing:
@@ -502,11 +502,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         chosen = partitions_of(cluster, self.partition)[0]
         if job.partitions and chosen.name not in job.partitions:
             chosen = partition_of(cluster, job.partitions[0])
-        asked = replace(self.job_options(), reservation=job.reservation)
+        options = replace(self.job_options(), reservation=job.reservation)
         seen = interpret(
-            ahead_of(cluster, job), chosen.name, user=self.transport.user, options=asked, groups=self._groups()
+            ahead_of(cluster, job), chosen.name, user=self.transport.user, options=options, groups=self._groups()
         )
-        self.limits = narrowed(self._own_limits, (chosen,), asked, cluster)
+        self.limits = narrowed(self._own_limits, (chosen,), options, cluster)
         self.remarks = (*cluster.cautions, *seen.remarks)
         return seen.availability
 
@@ -519,10 +519,10 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         if job is None:
             raise Conflict(f"{self.name}: job {id} is no longer waiting")
         availability = self._in_its_place(cluster, job)
-        asked = [availability.job(size, walltime, first, layout) for size, walltime, layout in shapes]
+        shaped = [availability.job(size, walltime, first, layout) for size, walltime, layout in shapes]
         others = tuple(one for one in cluster.jobs if not (one.pending and one.id == id))
         since = None if job.submitted is None else max(job.submitted, job.eligible or 0)
-        shapes_of_it = (None if one is None else in_place_of(job, one, asked[0]) for one in asked)
+        shapes_of_it = (None if one is None else in_place_of(job, one, shaped[0]) for one in shaped)
         jobs = tuple(None if one is None else replace(one, submitted=since) for one in shapes_of_it)
         return Queue(replace(cluster, jobs=others), jobs, availability.unseen_until)
 
@@ -620,12 +620,12 @@ def fingerprint(cluster: Cluster) -> str:
     return hashlib.sha256(repr((jobs, nodes, cluster.reservations)).encode()).hexdigest()[:16]
 
 
-def narrowed(limits: Limits, partitions: Sequence[Partition], asked: Options, cluster: Cluster) -> Limits:
+def narrowed(limits: Limits, partitions: Sequence[Partition], options: Options, cluster: Cluster) -> Limits:
     """Return limits narrowed by those of partitions; with several partitions, the widest of theirs counts."""
     most: list[int | None] = []
     for one in partitions:
         there = set(one.nodes)
-        sizes = sorted((units_on(node, asked) for node in cluster.nodes if node.name in there), reverse=True)
+        sizes = sorted((units_on(node, options) for node in cluster.nodes if node.name in there), reverse=True)
         most.append(None if one.most_nodes is None else max(1, sum(sizes[: one.most_nodes])))
     processors = _least(limits.max_processors, _widest(most))
     walltime = _least(limits.max_walltime, _widest([one.longest for one in partitions]))

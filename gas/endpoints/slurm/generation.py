@@ -78,23 +78,23 @@ def _table(cluster: Cluster, partition: Partition, keys: dict[str, str]) -> dict
 def _text_of(cluster: Cluster, partition: Partition, keys: dict[str, str]) -> str:
     usable = {node.name: node.cpus for node in cluster.nodes if node.usable}
     there = [usable[node] for node in partition.nodes if node in usable]
-    said = [f"{len(there)} of {len(partition.nodes)} nodes usable", f"{sum(there)} CPUs"]
+    facts = [f"{len(there)} of {len(partition.nodes)} nodes usable", f"{sum(there)} CPUs"]
     gpus = Counter[str]()
     for node in cluster.nodes:
         if node.usable and node.name in partition.nodes:
             gpus.update({one.type: one.count for one in node.gres if one.name == "gpu"})
-    said += [many(count, f"{kind} GPU".strip()) for kind, count in sorted(gpus.items())]
+    facts += [many(count, f"{kind} GPU".strip()) for kind, count in sorted(gpus.items())]
     if partition.longest is not None:
-        said.append(f"at most {duration_text(partition.longest)}")
+        facts.append(f"at most {duration_text(partition.longest)}")
     if partition.most_nodes is not None:
-        said.append(f"at most {partition.most_nodes} nodes per job")
+        facts.append(f"at most {partition.most_nodes} nodes per job")
     if partition.default:
-        said.insert(0, "the default")
+        facts.insert(0, "the default")
     if partition.whole_nodes:
-        said.append("jobs share no nodes")
+        facts.append("jobs share no nodes")
     table = [f"{key} = {_text(value)}" for key, value in _table(cluster, partition, keys).items()]
     lines = [
-        f"[endpoints.{_name(cluster, partition)}]  # {', '.join(said)}",
+        f"[endpoints.{_name(cluster, partition)}]  # {', '.join(facts)}",
         *table[:-1],
         f'{table[-1]}  # what a size counts: "cpus", "tasks", whole "nodes", or "gpus"',
         "# speed = 1.0 # speed relative to the times in application files",

@@ -350,8 +350,8 @@ def _closed_to(reservation: Reservation) -> str:
         "Users": reservation.users, "Accounts": reservation.accounts, "AllowedPartitions": reservation.partitions,
         "QOS": reservation.qos,
     }  # fmt: skip
-    said = [f"{key}={','.join(names)}" for key, names in lists.items() if names]
-    return ", ".join([*(["Flags=TIME_FLOAT: it never begins"] if reservation.floats else []), *said])
+    restrictions = [f"{key}={','.join(names)}" for key, names in lists.items() if names]
+    return ", ".join([*(["Flags=TIME_FLOAT: it never begins"] if reservation.floats else []), *restrictions])
 
 
 def _reserved(

@@ -102,8 +102,8 @@ def _document(
         raise Unreachable(f"{endpoint}: the answer is not JSON, or cut off ({error})") from None
     errors = document.find("errors", default=None) or ()
     if isinstance(errors, Sequence) and errors:
-        said = [one.get("error") or one.get("description") for one in errors if isinstance(one, Mapping)]
-        raise Unreachable(f"{endpoint}: Slurm answers {', '.join(quoted(str(one)) for one in said) or shown(errors)}")
+        texts = [one.get("error") or one.get("description") for one in errors if isinstance(one, Mapping)]
+        raise Unreachable(f"{endpoint}: Slurm answers {', '.join(quoted(str(one)) for one in texts) or shown(errors)}")
     return document
 
 
@@ -156,8 +156,8 @@ def read_cluster(
         config |= {key: stated.values[key] for key in UNPUBLISHED if key in stated.values and key not in config}
     private = hidden(config)
     required = [kind for kind in ("nodes", "partitions") if kind not in failed]
-    asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind in required]
-    found = {kind: _entries(answers, kind, "name") for kind in asked}
+    present = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind in required]
+    found = {kind: _entries(answers, kind, "name") for kind in present}
     for kind in required:
         if not found[kind] and kind not in private:
             raise Unreachable(f"{kind}: the answer lists none")

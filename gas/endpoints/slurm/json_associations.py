@@ -71,12 +71,12 @@ def read_accounting(
 ) -> Accounting:
     """Return accounts and QOS from the answers to `QUERIES`; if one is missing, a remark says what is unknown."""
     remarks: list[str] = []
-    for name, asked in QUERIES.items():
+    for name, query in QUERIES.items():
         if name not in answers:
             why = (failures or {}).get(name)
             because = f" ({why})" if why else ""
             remarks.append(
-                f"slurmrestd's {asked.service}/{name} gave no answer{because}; what is missing: {asked.unknown}"
+                f"slurmrestd's {query.service}/{name} gave no answer{because}; what is missing: {query.unknown}"
             )
     qos = {one.name: one for one in _objects(answers, "qos", ("qos", "QOS"), _qos, remarks)}
     found = list(_objects(answers, "associations", ("associations",), _association, remarks))

@@ -15,14 +15,14 @@ __all__ = ["licence", "node", "partition", "reservation"]
 def node(entry: Entry) -> Node:
     """Return a node."""
     states = [*entry.texts("state"), *entry.texts("state_flags", default=())]
-    said = node_states(*states)
+    meaning = node_states(*states)
     memory = entry.number("real_memory", default=None)
     found = Node(
         entry.text("name"),
         entry.number("effective_cpus", default=None) or _effective(entry) or entry.sure("cpus"),
         entry.number("alloc_cpus", default=None),
-        said.why_not,
-        said.reserved,
+        meaning.why_not,
+        meaning.reserved,
         entry.texts("partitions", default=()),
         None if memory is None else max(memory - (entry.number("specialized_memory", default=None) or 0), 0),
         entry.number("alloc_memory", default=None),
@@ -33,9 +33,9 @@ def node(entry: Entry) -> Node:
         entry.understood(gres, "gres"),
         entry.understood(gres, "gres_used"),
         entry.number("weight", default=None) or 1,
-        said.completing,
-        said.rebooting,
-        said.powered_down,
+        meaning.completing,
+        meaning.rebooting,
+        meaning.powered_down,
     )
     return credible(found, entry.where)
 
@@ -95,7 +95,7 @@ def _closed_by(entry: Entry, flags: Sequence[str]) -> tuple[str, ...]:
     """Return what keeps jobs out of a partition; flags are published up to v0.0.38 only."""
     known = {"root_only": "RootOnly=YES", "reservation_required": "ReqResv=YES"}
     hosts = _allowed(entry, "nodes/allowed_allocation", "allowed_allocation_nodes")
-    found = [said for flag, said in known.items() if flag in (one.lower() for one in flags)]
+    found = [meaning for flag, meaning in known.items() if flag in (one.lower() for one in flags)]
     return (*found, *(() if hosts is None else (f"AllocNodes={','.join(hosts)}",)))
 
 

@@ -184,10 +184,8 @@ class RestTransport(RestClient):
             return Stated()
         try:
             text = self._kept.get("config", partial(self._output_here, CONFIG, deadline)).decode()
-            asked = partial(self._read, "ping", deadline)
-            heads = re.findall(
-                r'"hostname":\s*"([^"]+)"', self._kept.get("ping", asked, 600.0).decode(errors="replace")
-            )
+            ping = partial(self._read, "ping", deadline)
+            heads = re.findall(r'"hostname":\s*"([^"]+)"', self._kept.get("ping", ping, 600.0).decode(errors="replace"))
         except GasError:
             return Stated()
         values = config_values(text)
@@ -219,9 +217,9 @@ class RestTransport(RestClient):
             return cluster
         answers: dict[str, bytes] = {}
         failures: dict[str, str] = {}
-        for name, asked in QUERIES.items():
-            ask = partial(self._answer_or_error, asked.service, name, deadline)
-            found, error = self._accounting.get(name, ask, asked.lifetime)
+        for name, query in QUERIES.items():
+            answer = partial(self._answer_or_error, query.service, name, deadline)
+            found, error = self._accounting.get(name, answer, query.lifetime)
             if error:
                 failures[name] = error
             else:
@@ -240,8 +238,8 @@ class RestTransport(RestClient):
             document = self._document(endpoint, answer)
         except GasError as error:
             return b"", str(error)
-        said = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
-        return (b"", said) if said else (answer.content, "")
+        message = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
+        return (b"", message) if message else (answer.content, "")
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
         """Return the jobs of a user, or with these numbers, including recently ended ones; unknown ones are omitted."""
@@ -271,11 +269,11 @@ class RestTransport(RestClient):
             missing = f"/slurmdb/v0.0.{self.version()}/jobs"
             raise BadInput(f"{cannot} offers no {missing}: there is no slurmdbd, or no plugin for it)")
         document = self._document("the accounting's jobs", answer)
-        said = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
-        if said:
+        message = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
+        if message:
             # slurmctld, which is queried first, has accepted the token
-            hint = "; does slurmdbd.conf have AuthAltTypes=auth/jwt?" if UNACCEPTED in said else ""
-            raise BadInput(f"{cannot}: {said}{hint})")
+            hint = "; does slurmdbd.conf have AuthAltTypes=auth/jwt?" if UNACCEPTED in message else ""
+            raise BadInput(f"{cannot}: {message}{hint})")
         try:
             return self._understood(lambda: accounting_lines(document))
         except BadInput as error:
@@ -316,8 +314,8 @@ class RestTransport(RestClient):
         document = self._act("POST", "job/submit", submission(batch, self.version()), sends=True)
         id = job_number(document)
         if not id:
-            said = beginning(json.dumps(document))
-            raise Unclear(f"{self._connection.called} returned {said}, without a job's number")
+            message = beginning(json.dumps(document))
+            raise Unclear(f"{self._connection.called} returned {message}, without a job's number")
         return id
 
     def cancel(self, id: int) -> None:

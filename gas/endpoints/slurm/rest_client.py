@@ -186,20 +186,21 @@ class RestClient:
         if status == 404 and endpoint != DESCRIPTION:
             return self._not_offered(endpoint)
         came = f" and {beginning(answer.text)}" if answer.content else ""
-        said = f"{called} answered {method} {endpoint} with HTTP {status}{came}"
+        message = f"{called} answered {method} {endpoint} with HTTP {status}{came}"
         if sends and status >= 500:
-            return Unclear(said)
-        return Unreachable(f"{said}; is it slurmrestd?")
+            return Unclear(message)
+        return Unreachable(f"{message}; is it slurmrestd?")
 
     def _not_offered(self, endpoint: str) -> GasError:
-        said = f"{self._connection.called} has no {self._path(endpoint)} (HTTP 404)"
+        message = f"{self._connection.called} has no {self._path(endpoint)} (HTTP 404)"
         try:
             offered = self._offered()
         except GasError:
-            return Unreachable(f"{said}; is it slurmrestd?")
+            return Unreachable(f"{message}; is it slurmrestd?")
         if self._version in offered:
-            return Unreachable(said)
-        return BadInput(f"{said}: it offers {_versions(offered)}; give one of them as version in the endpoint's table")
+            return Unreachable(message)
+        versions = _versions(offered)
+        return BadInput(f"{message}: it offers {versions}; give one of them as version in the endpoint's table")
 
     def _refusal(self, problems: Sequence[str], *, sends: bool, acts: bool, id: int = 0) -> GasError:
         """Return the error for Slurm's messages."""
@@ -228,10 +229,10 @@ class RestClient:
             return unaccepted
         try:
             answer = self._exchange("DELETE", self._path("job/0?signal=CONT"))
-            said = "; ".join(problems_in(self._document("job/0", answer)))
+            message = "; ".join(problems_in(self._document("job/0", answer)))
         except GasError:
             return lost
-        if "Zero Bytes were transmitted" in said or answer.status_code == 401:
+        if "Zero Bytes were transmitted" in message or answer.status_code == 401:
             return unaccepted
         return lost
 

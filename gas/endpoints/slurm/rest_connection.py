@@ -150,8 +150,8 @@ class Tokens:
                 process.kill()
                 raise
         if process.returncode != 0:
-            said = err.decode(errors="replace").strip().splitlines()[-1:] or [f"exit status {process.returncode}"]
-            raise Unauthorized(f"{self.source} prints no token: {said[0][:200]}")
+            lines = err.decode(errors="replace").strip().splitlines()[-1:] or [f"exit status {process.returncode}"]
+            raise Unauthorized(f"{self.source} prints no token: {lines[0][:200]}")
         return out.decode(errors="replace")
 
     @property

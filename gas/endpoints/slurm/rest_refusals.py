@@ -61,8 +61,8 @@ def _words(error: object) -> str:
     """Return one entry of ``errors`` in words."""
     if not isinstance(error, Mapping):
         return error[:300] if isinstance(error, str) else shown(error)
-    said = [" ".join(text[:300].split()) for key in ("description", "error") if isinstance(text := error.get(key), str)]
-    said = [text for text in said if text]
-    if len(said) == 2 and said[1] in said[0]:
-        del said[1]
-    return ": ".join(said) or shown(dict(error))
+    given = [error.get(key) for key in ("description", "error")]
+    found = [one for text in given if isinstance(text, str) and (one := " ".join(text[:300].split()))]
+    if len(found) == 2 and found[1] in found[0]:
+        del found[1]
+    return ": ".join(found) or shown(dict(error))

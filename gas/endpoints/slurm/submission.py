@@ -71,7 +71,7 @@ def batch_of(
     job: JobDescription,
     *,
     key: str,
-    asked: Options,
+    options: Options,
     words: Mapping[str, str | None],
     script: Script | None = None,
 ) -> Batch:
@@ -79,7 +79,7 @@ def batch_of(
 
     Parameters
     ----------
-    asked
+    options
         All options apart from the size, and the unit of the size.
     words
         Options given with the script, not in it.
@@ -97,13 +97,13 @@ def batch_of(
             and (named := re.sub(r"(?<!%)((?:%%)*)%x", lambda found: found[1] + plain, value)) != value
         ):
             own[name] = named
-    begin = max((at for at in (request.not_before, asked.begin) if at is not None), default=None)
-    if asked.begin is not None:
+    begin = max((at for at in (request.not_before, options.begin) if at is not None), default=None)
+    if options.begin is not None:
         own.pop("begin", None)
     return Batch(
         name=f"{plain}.{tag_of(key)}",
-        script=_script(request, job, asked) if script is None else script.text,
-        shape=shape_of(asked, request.processors, request.walltime, request.layout),
+        script=_script(request, job, options) if script is None else script.text,
+        shape=shape_of(options, request.processors, request.walltime, request.layout),
         options=own,
         directory=job.directory,
         not_before=begin,
@@ -132,12 +132,12 @@ fi 2> /dev/null
 """A job may be reshaped while it waits, so its script queries its time limit."""
 
 
-def _script(request: Request, job: JobDescription, asked: Options) -> str:
+def _script(request: Request, job: JobDescription, options: Options) -> str:
     """Return the script of a job, which takes its size at the start from Slurm's variables."""
     if job.run_time is not None:
         return f"#!/bin/sh\nexec sleep {job.run_time}\n"
     own = {name: value for name, value in job.environment.items() if name not in VARIABLES}
-    known = _values(request, asked)
+    known = _values(request, options)
     names = [*known, "walltime"]
     command = " ".join(shell_word(word, names) for word in job.template or job.command)
     lines = [
@@ -152,9 +152,9 @@ def _script(request: Request, job: JobDescription, asked: Options) -> str:
     return "\n".join([*lines, ""])
 
 
-def _values(request: Request, asked: Options) -> dict[str, str]:
+def _values(request: Request, options: Options) -> dict[str, str]:
     """Return the values of placeholders by name: shell expressions for the size of the job."""
-    resources, size = asked.resources, request.processors
+    resources, size = options.resources, request.processors
     given = '"${%s:-%s}"'
     found = {"nodes": given % ("SLURM_JOB_NUM_NODES", 1)}
     if resources is not None and resources.unit != "processors":  # most values are fixed at submission
@@ -164,10 +164,10 @@ def _values(request: Request, asked: Options) -> dict[str, str]:
             own = _of_nodes(resources, request.layout)  # in order of dependence
             return own if "cpus_per_task" in own else {**own, "cpus_per_task": found["cpus_per_task"]}
         return found | fixed
-    found["processors"] = _processors(size, asked)
-    found["tasks"] = given % ("SLURM_NTASKS", size // ((asked.cpus_per_task or 1) if asked.unit == "cpus" else 1))
-    found["cpus_per_task"] = given % ("SLURM_CPUS_PER_TASK", asked.cpus_per_task or 1)
-    return found | ({"gpus": str(size)} if asked.unit == "gpus" else {})
+    found["processors"] = _processors(size, options)
+    found["tasks"] = given % ("SLURM_NTASKS", size // ((options.cpus_per_task or 1) if options.unit == "cpus" else 1))
+    found["cpus_per_task"] = given % ("SLURM_CPUS_PER_TASK", options.cpus_per_task or 1)
+    return found | ({"gpus": str(size)} if options.unit == "gpus" else {})
 
 
 def _of_nodes(resources: Resources, layout: Layout | None) -> dict[str, str]:
@@ -184,12 +184,12 @@ def _of_nodes(resources: Resources, layout: Layout | None) -> dict[str, str]:
     return found
 
 
-def _processors(size: int, asked: Options) -> str:
+def _processors(size: int, options: Options) -> str:
     """Return a shell expression for the size of a job when it starts."""
-    per_task = (asked.cpus_per_task or 1) if asked.unit == "cpus" else 1
-    if asked.unit == "gpus":  # fixed at submission
+    per_task = (options.cpus_per_task or 1) if options.unit == "cpus" else 1
+    if options.unit == "gpus":  # fixed at submission
         return str(size)
     if per_task > 1:
         return f"$((${{SLURM_NTASKS:-{size // per_task}}} * {per_task}))"
-    given = "SLURM_JOB_NUM_NODES" if asked.unit == "nodes" else "SLURM_NTASKS"
+    given = "SLURM_JOB_NUM_NODES" if options.unit == "nodes" else "SLURM_NTASKS"
     return f'"${{{given}:-{size}}}"'

@@ -20,7 +20,7 @@ PROGRAM = "import os, sys; print(sys.argv[1:], [os.environ[n] for n in ('A', 'GA
 
 
 def batch(request, job, asked=None, **more):
-    return batch_of(request, job, key="k", asked=asked or Options(), words={}, **more)
+    return batch_of(request, job, key="k", options=asked or Options(), words={}, **more)
 
 
 def said_by(job, unit="cpus", per_task=None, **environment):
