@@ -127,7 +127,7 @@ def missed_starts(jobs: Mapping[int, Job], schedule: S3, clock: Clock, pulse: Pu
 
 
 def end_by_itself(job: Job) -> JobState:
-    """Return the state in which a simulated job or a reservation ends by itself; one that lapses says so."""
+    """Return the state in which a simulated job or a reservation ends by itself; a lapsed one gets a message."""
     if job.request.lapses:
         job.remark("lapsed at its start: no job was submitted into it")
         return "cancelled"
@@ -135,7 +135,7 @@ def end_by_itself(job: Job) -> JobState:
 
 
 def _ended_while_away(job: Job, lasts: int | None, runner: Runner, now: int) -> int | None:
-    """Return when a running job ended during an outage, None if it still runs; its state tells how."""
+    """Return when a running job ended during an outage, None if it still runs, and set its state."""
     if lasts is not None:
         end = job.start + min(lasts, job.request.walltime)
         if end > now:

@@ -165,7 +165,7 @@ class _Server(uvicorn.Server):
         self._asked = asyncio.Event()
 
     def stop(self) -> None:
-        """Stop, asked by another thread, without waiting for the next tick."""
+        """Stop at the request of another thread, without waiting for the next tick."""
         self.should_exit = True
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended

@@ -27,7 +27,7 @@ from gas.endpoints.oar.chart import DELIVERED, Chart, Span
 from gas.endpoints.oar.hierarchy import Hierarchy
 from gas.endpoints.oar.machine import Job, Machine, Resource
 from gas.endpoints.oar.order import Policy, order_of
-from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing, exceeded_in
+from gas.endpoints.oar.quotas import Held, JobNames, Quota, Quotas, exceeded_in
 from gas.errors import BadInput, Infeasible
 from gas.profile.flat import ENDLESS
 
@@ -328,7 +328,7 @@ def _quotas(
     if not known or not machine.user:
         return None, remarks
     kinds = (*rules.kinds, "besteffort") if rules.besteffort and "besteffort" not in rules.kinds else rules.kinds
-    new_job = Standing(rules.queue, rules.project, kinds, machine.user)
+    new_job = JobNames(rules.queue, rules.project, kinds, machine.user)
     turn = {id: place for place, id in enumerate(sequence)}
     ordered = sorted(ahead, key=lambda job: (turn.get(job.id, -1), job.start or job.expected or 0, job.id))
     quotas = Quotas.of(known, new_job, _held(machine, ordered, rules), rules.chart.security_time)
@@ -351,10 +351,10 @@ def _held(machine: Machine, ahead: Iterable[Job], rules: Rules) -> list[Held]:
         span = rules.chart.span(job, machine.now)
         if span is None or "container" in job.types:
             continue
-        standing = Standing(job.queue, job.project, tuple(one.split("=")[0] for one in job.types), job.user)
+        names = JobNames(job.queue, job.project, tuple(one.split("=")[0] for one in job.types), job.user)
         seconds = span[1] - span[0] - rules.chart.security_time - 1
         resources = sum(id in usual for id in job.resources)
-        found.append(Held(standing, resources, span[0], seconds))
+        found.append(Held(names, resources, span[0], seconds))
     return found
 
 

@@ -19,7 +19,7 @@ from documents.fields import quoted
 from gas.errors import BadInput
 from gas.profile.flat import NEVER
 
-__all__ = ["FILE", "Held", "Quota", "Quotas", "Standing", "exceeded_in", "quotas_of"]
+__all__ = ["FILE", "Held", "JobNames", "Quota", "Quotas", "exceeded_in", "quotas_of"]
 
 FILE = "/etc/oar/scheduler_quotas.conf"
 """The file in which the scheduler looks for them (fixed in its source)."""
@@ -63,7 +63,7 @@ class Quota:
 
 
 @dataclass(frozen=True)
-class Standing:
+class JobNames:
     """The names under which a job counts."""
 
     queue: str
@@ -76,7 +76,7 @@ class Standing:
 class Held:
     """The holdings of a job: resources from `start` until the end of its walltime and the security time."""
 
-    standing: Standing
+    names: JobNames
     resources: int
     start: int
     walltime: int
@@ -160,7 +160,7 @@ class Quotas:
     steps: tuple[tuple[int, tuple[_Use, ...]], ...]
 
     @classmethod
-    def of(cls, rules: Iterable[Quota], job: Standing, held: Iterable[Held], security_time: int) -> Quotas:
+    def of(cls, rules: Iterable[Quota], job: JobNames, held: Iterable[Held], security_time: int) -> Quotas:
         """Return the quotas for a job with some names.
 
         Parameters
@@ -170,10 +170,10 @@ class Quotas:
         """
         there = tuple(held)
         holding = tuple(rule for rule in _applicable(tuple(rules), job) if rule.limits)
-        counting = [tuple(one for one in there if _counts(rule, job, one.standing)) for rule in holding]
+        counting = [tuple(one for one in there if _counts(rule, job, one.names)) for rule in holding]
         steps: list[tuple[int, list[_Use]]] = [(0, [_Use()] * len(holding))]
         for one in there if holding else ():
-            counts = [_counts(rule, job, one.standing) for rule in holding]
+            counts = [_counts(rule, job, one.names) for rule in holding]
             _count(steps, one, counts, security_time)
         return cls(security_time, holding, tuple(counting), tuple((at, tuple(uses)) for at, uses in steps))
 
@@ -233,7 +233,7 @@ def _exceeds(quota: Quota, use: _Use) -> bool:
     )
 
 
-def _applicable(rules: tuple[Quota, ...], job: Standing) -> list[Quota]:
+def _applicable(rules: tuple[Quota, ...], job: JobNames) -> list[Quota]:
     """Return the rules that apply to a job: those with its names, and the general ones that these do not replace."""
     kinds = (*job.kinds, "*")
     tree: dict[str, dict[str, dict[str, dict[str, Quota]]]] = {}
@@ -272,7 +272,7 @@ def _applicable(rules: tuple[Quota, ...], job: Standing) -> list[Quota]:
     return found
 
 
-def _counts(rule: Quota, job: Standing, other: Standing) -> bool:
+def _counts(rule: Quota, job: JobNames, other: JobNames) -> bool:
     """Whether another job's holdings count against a rule for a job."""
     return all(
         there == "*" or mine == its

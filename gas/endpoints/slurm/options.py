@@ -173,7 +173,7 @@ class Options:
         unplanned = []
         for one in last.values():
             if one.name in REFUSED:
-                raise BadInput(f"{one.place}: --{one.name} cannot be used: {REFUSED[one.name]}; take it out")
+                raise BadInput(f"{one.place}: --{one.name} cannot be used: {REFUSED[one.name]}; leave it out")
             if one.name in UNDERSTOOD:
                 try:
                     values |= UNDERSTOOD[one.name](one.value, now)

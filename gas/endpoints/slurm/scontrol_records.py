@@ -45,7 +45,7 @@ def node(record: Record) -> Node:
 
 
 def partition(record: Record, linear: bool) -> Partition:
-    """Return a partition; `linear` says whether the cluster allocates whole nodes only."""
+    """Return a partition; `linear`: the cluster allocates whole nodes only."""
     exclusive = record.text("Exclusive", "") or ("USER" if record.text("ExclusiveUser", "") == "YES" else "")
     shared_with = exclusive.lower() if exclusive not in ("", "NO", "NODE") else ""
     memory_per_gpu, cpus_per_gpu = record.read("JobDefaults", per_gpu_defaults) if "JobDefaults" in record.values else (

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from gas.availability import Spans
 from gas.endpoints.oar.availability import Charted, Nested, OarAvailability
 from gas.endpoints.oar.hierarchy import Hierarchy
-from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing
+from gas.endpoints.oar.quotas import Held, JobNames, Quota, Quotas
 from gas.profile.flat import NEVER
 
-ANN = Standing("default", "default", (), "ann")
+ANN = JobNames("default", "default", (), "ann")
 
 
 def availability(rows, capacity=(4,), **more):

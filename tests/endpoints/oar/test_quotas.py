@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing, exceeded_in, quotas_of
+from gas.endpoints.oar.quotas import Held, JobNames, Quota, Quotas, exceeded_in, quotas_of
 from gas.errors import BadInput
 from gas.profile.flat import NEVER
 
-ANN = Standing("default", "p", (), "ann")
+ANN = JobNames("default", "p", (), "ann")
 SECURITY = 60
 
 
@@ -17,7 +17,7 @@ def rules(text):
 
 
 def held(user, resources, start, walltime, queue="default", project="p", kinds=()):
-    return Held(Standing(queue, project, kinds, user), resources, start, walltime)
+    return Held(JobNames(queue, project, kinds, user), resources, start, walltime)
 
 
 def admitted(text, there, resources, walltime, start=0, asked=ANN):
@@ -107,7 +107,7 @@ def test_a_more_specific_rule_takes_the_place_of_a_general_one():
     assert holding(general + of_queue) == {"{default}->{*}->{*}->{*} = [16, -1, -1]"}
     assert holding(general + of_project) == {"{*}->{p}->{*}->{*} = [12, -1, -1]"}
     assert holding(general + of_kind) == {first}
-    assert holding(general + of_kind, Standing("default", "p", ("deploy",), "ann")) == {
+    assert holding(general + of_kind, JobNames("default", "p", ("deploy",), "ann")) == {
         "{*}->{*}->{deploy}->{*} = [1, -1, -1]"
     }
 

@@ -96,7 +96,7 @@ def test_arrays_and_dependencies_are_named_too():
 
 @pytest.mark.parametrize("word", ["--wait", "-Q", "--test-only", "-Mother", "--wrap=x", "--version"])
 def test_options_by_which_a_submission_is_none_are_refused(word):
-    with pytest.raises(BadInput, match="job.sh, line 2: --.* cannot be used: .*; take it out"):
+    with pytest.raises(BadInput, match="job.sh, line 2: --.* cannot be used: .*; leave it out"):
         options(word)
 
 
