@@ -526,15 +526,15 @@ class PrivateSlurm:
             time.sleep(0.1)
 
     def limit_of(self, job: int, patience: float = 1.5) -> str:
-        """Return the limit of an account or a QOS that keeps a job from starting; empty if Slurm names none.
+        """Return what keeps a job from starting: a limit of an account or a QOS, or that its account is not admitted.
 
-        The backfill scheduler plans also jobs that a limit on resources keeps from starting; that is said, between
-        other reasons, by the main scheduler only.
+        Empty if Slurm names none. The backfill scheduler plans also such jobs, if the limit is on resources; only the
+        main scheduler gives the reason, between other reasons.
         """
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             reason = self._shown_plan(job).reason
-            if reason.startswith(("Assoc", "QOS", "Max")):
+            if reason.startswith(("Assoc", "QOS", "Max", "PartitionConfig", "Job's account not permitted")):
                 return reason
             time.sleep(0.1)
         return ""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from documents.fields import quoted
+from gas.slurm.admission import admits
 from gas.slurm.cluster import Job
 from gas.slurm.demand import nodes_asked
 from gas.slurm.extent import extent_of
@@ -184,19 +185,27 @@ def _enforced(strictly: bool, refusal: str, reason: str) -> tuple[str, str]:
 def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> Iterator[Binding]:
     partition = case.partition
     named = f"partition {quoted(partition.name)}"
+    qos = case.qos_name
+    if partition.allowed_qos is not None:
+        open_to_qos = None if not qos else qos in partition.allowed_qos
+    else:
+        open_to_qos = partition.denied_qos is None or (None if not qos else qos not in partition.denied_qos)
+    closed = NOT_OPEN_TO_ACCOUNT if case.settings.release() < (23, 2) else "PartitionConfig"
     checks = (
-        ("QOS", case.qos_name, partition.allowed_qos, partition.denied_qos, NO_QOS, NOT_OPEN_TO_QOS),
+        ("QOS", qos, open_to_qos, partition.allowed_qos, partition.denied_qos, NO_QOS, NOT_OPEN_TO_QOS),
         (
-            "account", case.account, partition.allowed_accounts, partition.denied_accounts, NO_ACCOUNT,
-            NOT_OPEN_TO_ACCOUNT if case.settings.release() < (23, 2) else "PartitionConfig",
+            "account", case.account, admits(case.cluster, partition, case.account), partition.allowed_accounts,
+            partition.denied_accounts, NO_ACCOUNT, closed,
         ),
     )  # fmt: skip
-    for kind, value, allowed, denied, refusal, reason in checks:
-        if (allowed is None and denied is None) or case.settings.with_accounting is False:
+    for kind, value, is_open, allowed, denied, refusal, reason in checks:
+        if case.settings.with_accounting is False:
             continue
-        if not value:
-            case.unknown.append(f"whether {named} is open to your {kind} (which is not known)")
-        elif (allowed is not None and value not in allowed) or (allowed is None and value in (denied or ())):
+        if is_open is None:
+            what = f"account {quoted(value)}" if value and kind == "account" else f"your {kind} (which is not known)"
+            why = ", which depends on accounts above it that are not shown" if value else ""
+            case.unknown.append(f"whether {named} is open to {what}{why}")
+        elif not is_open:
             outcome, name = _enforced(strictly, refusal, reason)
             list_ = f"only to {', '.join(allowed)}" if allowed is not None else f"not to {', '.join(denied or ())}"
             yield Binding(outcome, name, f"{named} is not open to {kind} {quoted(value)} ({list_})")

@@ -229,6 +229,11 @@ class Accounting:
             yield account
             name = account.parent
 
+    def line(self, account: str) -> tuple[str, ...]:
+        """Return an account and those above it, as far as they are shown; nothing if the account is not."""
+        own = self._by_name.get((account, "", ""))
+        return () if own is None else (account, *(one.account for one in self.above(own)))
+
     def reaches_root(self, association: Association) -> bool:
         """Whether all accounts above an association are visible."""
         *_, last = (association, *self.above(association))

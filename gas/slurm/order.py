@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from gas.slurm.admission import admits
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.dependencies import dependencies_of, fulfilled_from
 from gas.slurm.preemption import Preempts, preempting
@@ -158,7 +159,7 @@ def queue(
         for partition, way in ((one, way) for one in there for way in with_magnetic(cluster, job, one.name)):
             end = cluster.now + limit_of(job, partition) if rules.magnetic_ends else cluster.now
             begun = way is job or may_start_in(cluster, way.reservation, cluster.now, end)
-            trusted = planned and begun and not job.held and not _account_denied(job, partition)
+            trusted = planned and begun and not job.held and not _account_denied(cluster, job, partition)
             blocked, why = (None, "") if trusted else blocked_by(cluster, way, partition, running)
             if not begun and blocked is None:
                 blocked, why = Blocked.RESERVATION, way.reservation
@@ -283,7 +284,7 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
         return Blocked.DEPENDENCY, job.dependency
     if reason.startswith(BY_LIMIT) and "assoc_limit_stop" not in cluster.scheduling.parameters:  # else it is planned
         return Blocked.LIMIT, reason
-    if _account_denied(job, partition):
+    if _account_denied(cluster, job, partition):
         limited = job.start is not None and not job.planned_nodes and _shows_nodes(cluster)
         return (
             Blocked.PARTITION if limited else Blocked.ACCOUNT, f"AllowAccounts or DenyAccounts of {partition.name}",
@@ -323,11 +324,11 @@ def _shows_nodes(cluster: Cluster) -> bool:
     return any(job.pending and job.planned_nodes for job in cluster.jobs)
 
 
-def _account_denied(job: Job, partition: Partition) -> bool:
-    allowed, denied = partition.allowed_accounts, partition.denied_accounts
-    return bool(job.account) and (
-        (allowed is not None and job.account not in allowed) or (denied is not None and job.account in denied)
-    )
+def _account_denied(cluster: Cluster, job: Job, partition: Partition) -> bool:
+    found = admits(cluster, partition, job.account)
+    if found is None and job.account:  # it depends on accounts that are not shown
+        return job.reason.startswith("PartitionConfig")
+    return found is False
 
 
 def _beyond_partition(job: Job, partition: Partition) -> tuple[Blocked | None, str]:

@@ -96,6 +96,8 @@ class Rules(NamedTuple):
         All tasks on a node share the extra CPUs that the job gets for its memory per node.
     all_options
         Plans use all options of a constraint in brackets; before, none that follows one in parentheses.
+    subaccounts
+        The accounts of a partition (AllowAccounts, DenyAccounts) include all accounts below them.
     all_tasks
         Each node gets the requested number of tasks per node again, and a job without a number of nodes gets no more
         nodes than its tasks need.
@@ -132,6 +134,7 @@ class Rules(NamedTuple):
     tasks_together: bool
     shared_memory_cpus: bool
     all_options: bool
+    subaccounts: bool
     all_tasks: bool
 
     @classmethod
@@ -236,6 +239,7 @@ ROWS = (
         "seen on 22.05 and 26.05: if the nodes of fast&ib are free in 30 minutes, and those of slow in ten, "
         "[(fast&ib)|slow] is planned in 30 and in ten minutes, [slow|(fast&ib)] in ten; between unknown",
     ),
+    Row("subaccounts", (24, 11, 0), "slurm.conf(5); seen on 24.11 and 26.05, not on 22.05; between unknown"),
     Row(
         "all_tasks",
         (26, 5, 0),

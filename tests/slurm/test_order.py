@@ -77,7 +77,7 @@ def test_limits_block_nobody_with_assoc_limit_stop():
         ({"reason": "Priority"}, None), ({"reason": "BadConstraints"}, Blocked.CONSTRAINT),
         ({"time_limit": 7200, "partitions": ("short",)}, Blocked.PARTITION),
         ({"least_nodes": 2, "partitions": ("short",)}, Blocked.PARTITION),
-        ({"account": "a", "partitions": ("short",)}, Blocked.ACCOUNT),
+        ({"account": "a", "partitions": ("short",), "reason": "PartitionConfig"}, Blocked.ACCOUNT),
         ({"account": "a", "partitions": ("short",), "reason": "MaxGRESPerAccount"}, Blocked.LIMIT),
         ({"qos": "high", "partitions": ("short",)}, Blocked.PARTITION),
         ({"reservation": "later"}, Blocked.RESERVATION), ({"reservation": "now"}, None),

@@ -25,9 +25,9 @@ defines the kinds of site; a mixture draws several of them. This page is made by
 
 A prediction is *met* if it is within {resolution} s (bf_resolution) of the planned start, or if Gas predicts that Slurm
 plans no start, at first or ever, and Slurm plans none; the tables also count the latter separately. If a limit of an
-account or a QOS on resources holds a job, Slurm may publish a planned start that it does not keep; predicting that such
-a job does not start then counts as met, too. *Wrong "now"*: predicted to start now, but Slurm plans no start or such a
-limit holds the job.
+account or a QOS on resources holds a job, or its account may not use the partition, Slurm may publish a planned start
+that it does not keep; predicting that such a job does not start then counts as met, too. *Wrong "now"*: predicted to
+start now, but Slurm plans no start or such a limit holds the job.
 """
 
 LIMITS = """

@@ -95,8 +95,8 @@ class Measured:
     refused
         Slurm's message if sbatch refused the job.
     limit
-        The limit of an account or a QOS that holds the job. Slurm may still publish a start, which it does not
-        keep.
+        The limit of an account or a QOS that holds the job, or that its account may not use the partition. Slurm may
+        still publish a start, which it does not keep.
     """
 
     kind: str

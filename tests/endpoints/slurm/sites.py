@@ -61,6 +61,8 @@ class Site:
     topology: str = ""
     enforced: set[str] = field(default_factory=set)
     accounting: bool = False
+    tree: dict[str, str] = field(default_factory=dict)
+    """The account above an account, if it is not root."""
     jobs: int = 18
 
     @property
@@ -88,7 +90,10 @@ class Site:
         """Return the lines for sacctmgr: two accounts, in which everybody is, with all qualities of service."""
         lines = [f"add qos {name}" for name in self.qos]
         lines += [f"modify qos {name} set {words}" for name, words in self.qos.items() if words]
-        lines += ["add account lab fairshare=20", "add account dept fairshare=10"]
+        lines += [f"add account {name} fairshare=30" for name in dict.fromkeys(self.tree.values())]
+        for name, shares in (("lab", 20), ("dept", 10)):
+            above = f" parent={self.tree[name]}" if name in self.tree else ""
+            lines.append(f"add account {name}{above} fairshare={shares}")
         allowed = ",".join(("normal", *(name for name in self.qos if name != "normal")))
         for number, user in enumerate((ASKER, *OTHERS)):
             where = "lab" if number % 3 == 0 else "dept"
@@ -1478,6 +1483,29 @@ class PreemptingCentre(Aspect):
         self.job(job, chance, [])
 
 
+class AccountTree(Aspect):
+    """Accounts below accounts: partitions are open, and limits apply, to those above."""
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"associations", "limits", "qos"}
+        site.tree = chance.choice(({"lab": "science"}, {"lab": "science", "dept": "science"}, {"dept": "science"}))
+        site.lines |= {"PriorityType": "priority/multifactor", "PriorityWeightJobSize": "1000"}
+        lists = ("AllowAccounts=science", "DenyAccounts=science", "AllowAccounts=lab", "DenyAccounts=dept")
+        site.partitions |= {
+            f"p{number}": f"Nodes=ALL MaxTime=1440 {words}" for number, words in enumerate(chance.sample(lists, 3))
+        }
+        if chance.random() < 0.5:
+            site.own.append(f"modify account science set GrpTRES=cpu={chance.randint(20, 60)}")
+        if chance.random() < 0.5:
+            site.own.append(f"modify account science set MaxTRES=cpu={chance.randint(6, 30)}")
+        self.partitions = ("main", *site.partitions)
+
+    def job(self, job, chance, past):
+        job.options["partition"] = chance.choice(self.partitions)
+        job.options["ntasks"] = str(min(job.size, 40))
+
+
 class Choices(Aspect):
     """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
 
@@ -1548,7 +1576,7 @@ KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "crowd": (Crowd,),
     "gpu centre": (GpuCentre,), "shared centre": (SharedCentre,), "depth centre": (DepthCentre,),
     "workflow centre": (WorkflowCentre,), "billing centre": (BillingCentre,), "preempting centre": (PreemptingCentre,),
-    "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
+    "account tree": (AccountTree,), "rare options": (RareOptions,), "rare settings": (RareSettings,), "mixture": (),
 }  # fmt: skip
 
 MIXED: tuple[tuple[type[Aspect], ...], ...] = (
