@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from gas.endpoints.slurm.accounting_answers import QUESTIONS, read_accounting
+from gas.endpoints.slurm.accounting_answers import QUERIES, read_accounting
 from gas.endpoints.slurm.setting_answers import config_values, read_settings
 from gas.slurm.accounting import Accounting, Association, Bounds, Qos, Use
 from gas.slurm.cluster import Cluster, Job, Licence, Node, Partition
@@ -99,7 +99,7 @@ def licence(total, used=0):
 def told(release, variant="plain"):
     """Return what a real Slurm answered to the questions of `accounting_answers`, by name."""
     folder = FOLDER / f"v{release}-{variant}"
-    return {name: (folder / f"{name}.txt").read_text() for name in QUESTIONS}
+    return {name: (folder / f"{name}.txt").read_text() for name in QUERIES}
 
 
 def read(release, variant="plain"):
