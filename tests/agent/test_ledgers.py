@@ -58,6 +58,12 @@ def give_time(monkeypatch, seconds):
     monkeypatch.setattr(ledgers, "FIRST_SECONDS", seconds)
 
 
+@pytest.fixture(autouse=True)
+def compiled_first(monkeypatch):
+    """Predict with machine code, also where none is in the cache: past jobs are predicted only then."""
+    monkeypatch.setattr("gas.agent.prediction.compiled_beside", lambda endpoint: False)
+
+
 def history(jobs):
     """Jobs that kept a machine of ten processors busy until a moment ago."""
     log = busy_log(jobs, 10, seed=5)
