@@ -32,8 +32,8 @@ VISITS = 1.5e8
 _WORK = 4e7
 """Most visits to jobs for candidates that are simulated separately: a few seconds."""
 
-_PLAIN_SECONDS = 1e-5
-"""Most seconds of a visit in plain Python."""
+_PLAIN_SECONDS, _TOGETHER_SECONDS = 1e-5, 6e-6
+"""Seconds of a visit in plain Python, at most: by a candidate alone, and by all of them together."""
 
 FEW = 2.5
 """Share by which n samples are spread out, times n: with normal starts, the 90% interval from 10 samples then holds."""
@@ -231,8 +231,8 @@ def forecast_in_plain_python(
     candidates = np.array([processors, walltimes], np.int64)
     latest = latest_starts(snapshot, candidates, not_before=not_before, policy=policy, machine_code=False)
     of_sample = visits_of(snapshot, past.arrivals(snapshot.now, int((latest - snapshot.now).max(initial=0))))
-    few = min(LEAST_SAMPLES, samples)
-    if few * of_sample * _PLAIN_SECONDS > seconds:
+    few, of_visit = min(LEAST_SAMPLES, samples), _PLAIN_SECONDS if len(processors) == 1 else _TOGETHER_SECONDS
+    if few * of_sample * of_visit > seconds:
         return NotPredicted(0, "first use: its simulator is still being compiled", soon=True), []
     before, found = clock(), made(few)
     took = max(clock() - before, 1e-6) / few

@@ -249,7 +249,7 @@ def _compared(path: Path, by_habits: int) -> tuple[list[Predicted], list[str], f
 
 def compare(asked: argparse.Namespace) -> None:
     """Predict all recorded queues that are not predicted yet."""
-    compile_ahead()  # without machine code, agents do not simulate
+    compile_ahead()  # in plain Python, agents would make fewer samples
     output = Path(asked.output)
     known = {(one.version, one.seed) for one in _read(output)} if output.exists() else set()
     paths = [path for path in sorted(Path(asked.folder).glob("*.pickle")) if _queue_of(path) not in known]
