@@ -52,7 +52,7 @@ def nothing_is_above_the_store():
     """Numbers go on from what the store says, and directories are not asked."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mark.MarkFile, "read", lambda self: None)
-        patch.setattr(store.Store, "give_no_number_up_to", lambda self, last_id: None)
+        patch.setattr(store.Store, "skip_numbers_up_to", lambda self, last_id: None)
         patch.setattr(book, "reconcile", lambda *_: [])
         yield
 
