@@ -183,14 +183,14 @@ _KEPT = ("gas.service.tokens", "gas.service.token_file", "gas.service.server", "
 
 @contextlib.contextmanager
 def installed() -> Iterator[None]:
-    """Have the service's modules use all this."""
+    """Have the service's modules, and the one that syncs for them, use all this."""
     from gas.compiled import available
     from gas.service import processes
 
     replaced: list[tuple[Any, str, Any]] = []
     opened: list[Any] = []
     for name, module in sorted(sys.modules.items()):
-        if not name.startswith("gas.service.") or name in _KEPT:
+        if not name.startswith(("gas.service.", "documents.whole_file")) or name in _KEPT:
             continue
         for key, value in list(vars(module).items()):
             new = _MODULES.get(id(value))
