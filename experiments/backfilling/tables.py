@@ -140,7 +140,7 @@ TABLES = {
         },
     ),
     "run_times": Records[Results](
-        "histograms of run times: a row for each bin with jobs, for each workload, class of sizes and block of jobs",
+        "a row for each bin with jobs in a histogram of run times, for each workload, class of sizes and block of jobs",
         _run_times,
         {
             "jobs": (

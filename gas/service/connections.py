@@ -19,6 +19,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import h11
@@ -283,19 +284,21 @@ class Door:
             connection = self._make(_party(address))
             self._connections.enter(connection)
             connection.entering = self._loop.create_task(self._let_in(client, connection))
+            connection.entering.add_done_callback(partial(self._has_entered, client, connection))
 
     async def _let_in(self, client: socket.socket, connection: Connection) -> None:
         options: dict[str, Any] = {}
         if self._encryption is not None:
             options = {"ssl": self._encryption, "ssl_handshake_timeout": HEAD_SECONDS, "ssl_shutdown_timeout": 2.0}
-        try:
-            with suppress(OSError):  # it has left, speaks no TLS, or was too slow
-                await self._loop.connect_accepted_socket(lambda: connection, client, **options)
-        finally:
-            connection.entering = None
-            if not connection.begun:
-                self._connections.leave(connection)
-                client.close()
+        with suppress(OSError):  # it has left, speaks no TLS, or was too slow
+            await self._loop.connect_accepted_socket(lambda: connection, client, **options)
+
+    def _has_entered(self, client: socket.socket, connection: Connection, task: asyncio.Task[None]) -> None:
+        """Close a client that was not let in, also if its task was cancelled before it began."""
+        connection.entering = None
+        if not connection.begun:
+            self._connections.leave(connection)
+            client.close()
 
 
 def most_connections() -> int:

@@ -314,8 +314,9 @@ class Waiting:
 
 
 def _waiting(job: Job) -> Job:
-    """Return a job as a waiting job, without Slurm's reason and plan."""
-    return replace(job, state="PENDING", reason="", start=None, end=None, planned_nodes=())
+    """Return a job as a waiting job, without Slurm's plan, and without a reason that may pass."""
+    reason = job.reason if job.reason.startswith("PartitionConfig") else ""  # its partition stays closed to it
+    return replace(job, state="PENDING", reason=reason, start=None, end=None, planned_nodes=())
 
 
 def _tasks(job: Job) -> Iterator[int | None]:

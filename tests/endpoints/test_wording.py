@@ -20,7 +20,7 @@ LINES = st.text(st.characters(blacklist_characters="\0\n\r", codec="utf-8"))
 def batches(name, key):
     job, request = JobDescription(name, ("true",)), Request(1, 60)
     return [
-        of_slurm.batch_of(request, job, key=key, asked=Options(), words={}),
+        of_slurm.batch_of(request, job, key=key, options=Options(), words={}),
         of_oar.batch_of(request, job, key=key, resource="core"),
     ]
 

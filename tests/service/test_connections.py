@@ -1,21 +1,22 @@
 """Which connections are accepted, which are closed for others, and time-outs: with real sockets, and with TLS."""
 
+import asyncio
 import contextlib
 import http.client
 import json
+import select
 import socket
 import ssl
 import time
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
-import prompt
 import pytest
 import trustme
 from eventually import until
 
 from gas.service import connections, server
-from gas.service.connections import Connection, Connections
+from gas.service.connections import Connection, Connections, Door
 from gas.service.gate import LEAST_RATE
 from gas.service.live import LiveScheduler
 from gas.service.server import Embedded, Encryption
@@ -256,6 +257,33 @@ def test_connections_of_one_address_are_closed_for_others_and_an_ipv6_network_is
     assert len(all.strangers) == 10
 
 
+def test_a_client_that_was_accepted_in_the_moment_of_the_end_is_closed():
+    """Its task is cancelled before it has begun, and would never have closed it."""
+
+    class Unbegun(SimpleNamespace):
+        address, begun = "192.0.2.1", False
+
+        def give_way(self):
+            self.entering.cancel()
+
+        __hash__ = object.__hash__
+
+    async def accept_and_end():
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            door = Door(listener, lambda address: Unbegun(), all, None)
+            with socket.create_connection(listener.getsockname()) as client:
+                until(lambda: select.select([listener], [], [], 0)[0])
+                door._accept()
+                assert len(all.strangers) == 1
+                door.close()
+                client.setblocking(False)
+                assert await asyncio.wait_for(asyncio.get_running_loop().sock_recv(client, 1), 5) == b""
+
+    all = Connections(20)
+    asyncio.run(accept_and_end())
+    assert len(all.strangers) == 0
+
+
 def test_a_long_body_without_a_token_is_not_read(site, monkeypatch):
     monkeypatch.setattr(connections, "HEAD_SECONDS", PATIENCE)
     with connected(site.address) as (connection,):
@@ -286,7 +314,6 @@ def test_who_connects_and_says_nothing_is_left_to_the_kernel_and_accepted_when_i
 def secure(tmp_path, monkeypatch):
     """A service with few places that speaks TLS, and the context that trusts it."""
     monkeypatch.setattr(server, "most_connections", lambda: 20)
-    monkeypatch.setattr(prompt, "PAUSE", 1)  # it stops as where no test runs: greetings take time to be given up
     authority = trustme.CA()
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
     trust = ssl.create_default_context()

@@ -28,7 +28,7 @@ def test_a_job_below_the_least_priority_is_planned_only_now_and_others_by_bf_min
 
 def test_a_job_whose_account_may_not_use_its_partition_holds_its_nodes_and_never_starts():
     """Seen on 22.05, 24.11 and 26.05, with AllowAccounts and DenyAccounts."""
-    made = cluster(waiting(1, 8, account="sea"), waiting(2, 4))
+    made = cluster(waiting(1, 8, account="sea", reason="PartitionConfig"), waiting(2, 4))
     for limits in ({"allowed_accounts": ("ice",)}, {"denied_accounts": ("sea",)}):
         denied = replace(made, partitions=(replace(made.partitions[0], **limits),))
         assert [one[:2] for one in plans(denied)] == [(1, 1), (2, 660)]
@@ -37,7 +37,10 @@ def test_a_job_whose_account_may_not_use_its_partition_holds_its_nodes_and_never
 
 def test_nor_does_it_hold_any_if_a_limit_keeps_it_from_a_plan():
     """Then Slurm publishes a start without nodes, between other reasons than the limit (seen on 24.11)."""
-    limited, other = waiting(1, 8, account="sea", start=NOW + 60), waiting(3, 4, start=NOW, planned_nodes=("n1",))
+    limited, other = (
+        waiting(1, 8, account="sea", start=NOW + 60, reason="PartitionConfig"),
+        waiting(3, 4, start=NOW, planned_nodes=("n1",)),
+    )
     denied = replace(cluster(limited, waiting(2, 8), other).partitions[0], allowed_accounts=("ice",))
     assert [one[0] for one in plans(cluster(limited, waiting(2, 8), other, partitions=(denied,)))] == [2, 3]
     assert [one[0] for one in plans(cluster(limited, waiting(2, 8), partitions=(denied,)))] == [1, 2], "not published"
