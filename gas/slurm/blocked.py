@@ -40,9 +40,9 @@ def blocked(cluster: Cluster) -> dict[int, str]:
 def _like(job: Job) -> Hashable:
     return (
         job.user, job.account, job.qos, job.partitions, job.cpus, job.least_nodes, job.most_nodes, job.time_limit,
-        job.exclusive, job.tasks_asked, job.cpus_per_task, job.tasks_per_node, job.memory_per_node, job.memory_per_cpu,
-        job.memory_per_gpu, job.gres_per_node, job.gres_per_socket, job.gres_per_task, job.gres_per_job,
-        tuple(sorted(job.licences.items())),
+        job.exclusive, job.tasks_asked, job.tasks_stated, job.cpus_per_task, job.tasks_per_node, job.memory_per_node,
+        job.memory_per_cpu, job.memory_per_gpu, job.gres_per_node, job.gres_per_socket, job.gres_per_task,
+        job.gres_per_job, tuple(sorted(job.licences.items())),
     )  # fmt: skip
 
 

@@ -134,8 +134,8 @@ class Job:
         Parts of its request that are not understood.
     account, qos
         Account and quality of service; a list with commas if it may use any of several.
-    tasks_asked, cpus_per_task, tasks_per_node
-        As requested; None if not published.
+    tasks_asked, tasks_stated, cpus_per_task, tasks_per_node
+        As requested, and whether a number of tasks was stated or is Slurm's default; None if not published.
     cpus_per_node
         Least CPUs that it needs on each node (--mincpus, also raised for memory); None if not published.
     cpus_per_gpu, threads_per_core, tasks_per_core
@@ -204,6 +204,7 @@ class Job:
     account: str = ""
     qos: str = ""
     tasks_asked: int | None = None
+    tasks_stated: bool | None = None
     cpus_per_task: int = 1
     tasks_per_node: int | None = None
     cpus_per_node: int | None = None

@@ -115,7 +115,12 @@ class Needs:
         row[fitting.PER_NODE] = per_node
         row[fitting.LEAST], row[fitting.WANTED], row[fitting.MOST] = least, wanted, most
         row[fitting.FILLED] = fills_nodes(job, self.rules)
-        row[fitting.UNBOUND] = bool(per_node) and (whole or not self.rules.own_tasks)
+        has_gres = any((job.gres_per_node, job.gres_per_socket, job.gres_per_task, job.gres_per_job))
+        row[fitting.UNBOUND] = bool(per_node) and not has_gres and (whole or not self.rules.own_tasks)
+        shares = _shares(job, self.rules) if has_gres and not per_node else 0
+        if shares:
+            cpus = max(row[fitting.CPUS], (job.tasks_asked or 0) * max(job.cpus_per_task, 1))
+            row[fitting.BOUND] = max(-(-cpus // shares), each * (of_node or gpus))
         row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
         serial = row[fitting.CPUS] == 1 == max(least, wanted)
         row[fitting.ORDER] = self._order(partition, selection, serial=serial, contiguous=job.contiguous)
@@ -144,7 +149,7 @@ class Needs:
         row[fitting.CORE_MEMORY] = row[fitting.CPU_MEMORY] if in_cores else 0
         # before `whole_tasks`, leftover CPUs count unless memory or GPUs determine the CPUs (seen on 22.05)
         per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
-        row[fitting.MULTIPLES] = self.rules.whole_tasks or bool(job.cpus_per_gpu) or per_cpu
+        row[fitting.MULTIPLES] = self.rules.whole_tasks or bool(job.cpus_per_gpu or job.gres_per_task) or per_cpu
         row[fitting.MULTIPLES] &= row[fitting.ORDER] != fitting.LINEAR
 
     def _order(self, partition: Partition, selection: frozenset[str], *, serial: bool, contiguous: bool) -> int:
@@ -234,3 +239,21 @@ class Needs:
             row[fitting.ALL_MEMORY] = self.with_memory and node == 0
         elif cpu is not None:
             row[fitting.TASK_MEMORY], row[fitting.CPU_MEMORY] = cpu * per_task, cpu
+
+
+def _shares(job: Job, rules: Rules) -> int:
+    """Return into how many parts the CPUs of a job with GPUs are divided, one of which bounds what a node counts with.
+
+    0 if a node counts with all CPUs that it can give: then the tightest node comes first, else they are equal. Only a
+    stated number of tasks bounds. Before 26.05, jobs without one look like those of a task for each node.
+    """
+    tasks, least, most = job.tasks_asked, max(job.least_nodes, 1), job.most_nodes
+    stated = job.tasks_stated
+    if stated is None:
+        stated = bool(job.gres_per_task) or tasks != least or (most is None and not rules.first_node)
+    if not tasks or not stated:
+        return 0
+    if tasks == least == most:
+        return least
+    of_all = rules.bound_tasks or (rules.bound_gpus and bool(job.gres_per_job))
+    return int(of_all or tasks == 1 or most == 1)

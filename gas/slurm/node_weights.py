@@ -52,9 +52,9 @@ def alike_at_submission(job: Job) -> Hashable:
     if not asks_for_gres(job):
         return job.partitions
     return (
-        job.partitions, job.cpus, job.tasks_asked, job.cpus_per_task, job.least_nodes, job.gres_per_node,
-        job.gres_per_socket, job.gres_per_task, job.gres_per_job, job.memory_per_node, job.memory_per_cpu,
-        job.memory_per_gpu, job.exclusive, job.features, job.excluded_nodes,
+        job.partitions, job.cpus, job.tasks_asked, job.tasks_stated, job.cpus_per_task, job.least_nodes,
+        job.gres_per_node, job.gres_per_socket, job.gres_per_task, job.gres_per_job, job.memory_per_node,
+        job.memory_per_cpu, job.memory_per_gpu, job.exclusive, job.features, job.excluded_nodes,
     )  # fmt: skip
 
 

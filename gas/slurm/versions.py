@@ -87,6 +87,8 @@ class Rules(NamedTuple):
         they are chosen by all CPUs that they could give, and each gets the requested number of tasks.
     tasks_by_gpus
         If a job has as many GPUs in all as tasks, each task has one; before, GPUs and tasks are independent.
+    bound_gpus, bound_tasks
+        With GPUs in all, a node counts with no more CPUs than those of all tasks; from `bound_tasks` on, with any GPUs.
     magnetic_ends
         A magnetic reservation attracts only jobs that would end before it does.
     lone_tasks, tasks_together
@@ -129,6 +131,8 @@ class Rules(NamedTuple):
     no_lone_task: bool
     own_tasks: bool
     tasks_by_gpus: bool
+    bound_gpus: bool
+    bound_tasks: bool
     magnetic_ends: bool
     lone_tasks: bool
     tasks_together: bool
@@ -218,6 +222,19 @@ ROWS = (
         "and 4, 4 and 2 on 24.11 and 26.05; -n 8 --gpus=5 gets 7 and 1; if the second of four has one CPU free, "
         "-n 7 --gpus=7 gets 4, 1 and 2 on the first three, as with --gpus-per-task=1, and on 22.05 6 and 1 on two; "
         "between unknown",
+    ),
+    Row(
+        "bound_gpus",
+        (24, 11, 0),
+        "seen in the log of select/cons_tres: on nodes with 12, 8 and 10 CPUs, -n 4 --gpus=2 counts 4 of each on 24.11 "
+        "and 26.05, and -n 5 --gres=gpu:1 all of them on 24.11; on 22.05 -n 2 --gpus=1 gets the second, as if all "
+        "counted, and -n 1 --gpus=1 the first on all releases (job_test.c, _select_cores); between unknown",
+    ),
+    Row(
+        "bound_tasks",
+        (26, 5, 0),
+        "seen in the log of topology/common: there -n 5 --gres=gpu:1 counts 5 of each, -n 9 counts 9, 8 and 9, and "
+        "-n 5 without GPUs counts all of them; between unknown",
     ),
     Row(
         "lone_tasks",

@@ -117,6 +117,30 @@ def test_of_nodes_for_tasks_with_gpus_those_with_more_free_ones_come_first():
     assert places(made, cpus=7, gres_per_job=(Gres("gpu"),)) == [0, 1]
 
 
+GPU = (Gres("gpu", "", 1),)
+
+
+@pytest.mark.parametrize(
+    ("asked", "nodes"),
+    [
+        ({}, {OLD: 1, MIDDLE: 1}),
+        ({"gres_per_node": GPU}, {OLD: 0, MIDDLE: 0, NEW: 0}),
+        ({"gres_per_job": GPU}, {OLD: 0, MIDDLE: 0, NEW: 0}),
+        ({"gres_per_node": GPU, "tasks_stated": False}, {OLD: 1, MIDDLE: 1, NEW: 1}),
+        ({"gres_per_node": GPU, "cpus": 2}, {OLD: 1, MIDDLE: 1, NEW: 0}),
+        ({"gres_per_node": GPU, "cpus": 2, "most_nodes": 1}, {OLD: 0, MIDDLE: 0, NEW: 0}),
+        ({"gres_per_node": GPU, "cpus": 2, "tasks_per_node": 2}, {OLD: 0, MIDDLE: 0, NEW: 0}),
+        ({"gres_per_job": GPU, "cpus": 2}, {OLD: 1, MIDDLE: 0, NEW: 0}),
+    ],
+)  # fmt: skip
+def test_for_the_tasks_of_a_job_with_gpus_nodes_with_enough_cpus_are_equal(asked, nodes):
+    """Seen, also in the log of select/cons_tres: -n 1 --gpus=1 gets the first of three nodes, and -n 1 the tightest."""
+    others = [running(1, "n0", end=9999, cpus_on={"n0": 1}), running(2, "n1", end=9999, cpus_on={"n1": 5})]
+    for version, node in nodes.items():
+        made = with_nodes(cluster(*others, nodes=3, cpus=8, version=version), gres=[(A100,)] * 3)
+        assert places(made, **{"cpus": 1, "tasks_stated": True} | asked) == [node]
+
+
 def test_a_job_of_gpus_gets_more_nodes_than_tasks_from_24_11_on():
     asked = {"cpus": 1, "gres_per_job": (Gres("gpu", "v100", 3),)}
     assert places(machine_with_gpus(version=OLD), **asked) is None

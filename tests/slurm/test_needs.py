@@ -193,6 +193,33 @@ def test_from_24_11_on_a_node_gives_no_more_cpus_than_those_of_its_gpus(version,
     assert row[fitting.BOUND] == bound
 
 
+@pytest.mark.parametrize(
+    ("version", "fields", "bound"),
+    [
+        (MIDDLE, {}, 1),  # -n 1 --gres=gpu:2 goes to the first node, --gres=gpu:2 alone to the tightest
+        (MIDDLE, {"tasks_stated": False}, 0),
+        (NEW, {}, 0),  # shows a maximum of nodes with a stated number of tasks
+        (MIDDLE, {"most_nodes": 1}, 0),  # as of -N 1
+        (MIDDLE, {"most_nodes": 1, "tasks_stated": True}, 1),
+        (MIDDLE, {"most_nodes": 1, "cpus": 3, "tasks_asked": 3}, 3),
+        (MIDDLE, {"most_nodes": 2, "least_nodes": 2, "cpus": 4, "tasks_asked": 2, "tasks_stated": True}, 2),
+        (MIDDLE, {"most_nodes": 2, "cpus": 2, "tasks_asked": 2}, 0),
+        (NEW, {"most_nodes": 2, "cpus": 2, "tasks_asked": 2}, 2),
+        (MIDDLE, {"cpus_per_gpu": 3}, 6),
+    ],
+)
+def test_where_a_number_of_tasks_is_stated_a_node_counts_with_their_cpus(version, fields, bound):
+    """Seen; on 22.05 and 24.11 it is shown like the number that a job has without one."""
+    row, _, _ = needs(job(9, **{"cpus": 1, "tasks_asked": 1} | ON_NODE | fields), version=version)
+    assert row[fitting.BOUND] == bound
+
+
+def test_of_tasks_with_gpus_only_whole_ones_count_on_22_05_too():
+    """Seen on 22.05: -n 2 -c 2 --gpus-per-task=1 fits a node with five free CPUs as tightly as one with four."""
+    gpu = (Gres("gpu", "", 1),)
+    assert needs(job(9, 4, tasks_asked=2, cpus_per_task=2, gres_per_task=gpu), version=OLD)[0][fitting.MULTIPLES]
+
+
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_gpus_in_all_with_cpus_each_may_be_on_several_nodes_whatever_the_tasks(version):
     """Seen on 22.05, 24.11 and 26.05: --gpus=8 --cpus-per-gpu=2 runs on two nodes of 8 CPUs, as one task shown."""

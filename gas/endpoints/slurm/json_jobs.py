@@ -133,6 +133,8 @@ def _request(entry: Entry) -> dict[str, Any]:
     if switches := entry.number("required_switches", default=None):
         found["unclear"] = (*found.get("unclear", ()), f"switches={switches}")
     flags = entry.find("flags", default=None)
+    if isinstance(flags, Sequence) and isinstance(entry.find("tasks", default=None), Mapping):  # up to v0.0.38: no flag
+        found["tasks_stated"] = "EXACT_TASK_COUNT_REQUESTED" in flags
     if isinstance(flags, Sequence) and {"GRES_ENFORCE_BIND", "GRES_BINDING_ENFORCED"}.intersection(flags):
         found["unclear"] = (*found.get("unclear", ()), "gres-flags=enforce-binding")
     return found

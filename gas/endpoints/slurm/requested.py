@@ -82,6 +82,7 @@ def requested_job(
         qos=options.qos,
         # with only a total of GPUs, it may get more nodes than tasks
         tasks_asked=None if shape.tasks is None and on_job and not options.tasks_per_gpu else tasks,
+        tasks_stated=shape.tasks is not None or options.tasks_per_gpu is not None,
         cpus_per_task=per_task,
         tasks_per_node=tasks_per_node,
         cpus_per_node=options.cpus_per_node,

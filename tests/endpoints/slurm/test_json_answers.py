@@ -202,6 +202,16 @@ def test_times_beyond_the_year_9000_and_limits_beyond_a_hundred_years(published)
     assert read_cluster(far, name="x").reservations[0].end == LATEST
 
 
+@pytest.mark.parametrize(
+    ("tasks", "flags", "stated"),
+    [(number(1), ["EXACT_TASK_COUNT_REQUESTED"], True), (number(1), [], False), (1, ["JOB_WAS_RUNNING"], None)],
+)
+def test_whether_a_number_of_tasks_was_stated_is_read_where_it_is_shown(renewed_answers, tasks, flags, stated):
+    """Up to v0.0.38 numbers are plain, and there is no such flag."""
+    shown = changed(renewed_answers, "jobs", lambda document: document["jobs"][0].update(tasks=tasks, flags=flags))
+    assert read_jobs(shown)[0].tasks_stated is stated
+
+
 def test_what_jobs_ask_for_and_partitions_limit_is_read(renewed_answers):
     def limited(document):
         document["partitions"][0]["maximums"] |= {

@@ -177,7 +177,7 @@ def test_slurmrestd_says_the_same_of_the_same_jobs_nodes_and_partitions(version,
     one, other = by_commands(version), by_rest(spoken)
     early, late = spoken == "v0.0.38", spoken == "v0.0.45"
     not_said = {"partitions": {"preempt_mode", "default"} | ({"whole_nodes"} if early else set())}
-    not_said["jobs"] = TIMES | {"priority_in"} | ({"exclusive", "shared_with"} if late else set())
+    not_said["jobs"] = TIMES | {"priority_in", "tasks_stated"} | ({"exclusive", "shared_with"} if late else set())
     not_said["nodes"] = {"memory"} if early else set()
     for kind in ("nodes", "partitions", "jobs"):
         key = "id" if kind == "jobs" else "name"
@@ -194,6 +194,11 @@ def test_slurmrestd_says_the_same_of_the_same_jobs_nodes_and_partitions(version,
                 if getattr(entry, each.name) != getattr(match, each.name) and each.name not in not_said[kind]
             }
             assert differing == {}, (kind, getattr(entry, key))
+
+
+def test_only_a_slurmrestd_from_24_11_on_says_whether_tasks_were_stated():
+    for spoken, stated in {"v0.0.38": {None}, "v0.0.42": {True, False}, "v0.0.45": {True, False}}.items():
+        assert {one.tasks_stated for one in by_rest(spoken).jobs} == stated
 
 
 def test_what_a_slurmrestd_does_not_publish_is_said():

@@ -17,12 +17,13 @@ def job(words, size, walltime=3600, *, unit=None, first=0, whole=None):
 
 def test_tasks_without_anything_else():
     assert job("", 16, 3601) == Job(
-        0, "", "ada", "PENDING", ("main",), 16, 1, time_limit=3660, tasks_asked=16
+        0, "", "ada", "PENDING", ("main",), 16, 1, time_limit=3660, tasks_asked=16, tasks_stated=True
     )  # fmt: skip
 
 
 def test_whole_nodes_are_exclusive_and_exactly_so_many():
     found = job("", 3, unit="nodes")
+    assert found.tasks_stated is False  # one a node, by default
     assert (found.least_nodes, found.most_nodes, found.cpus, found.exclusive) == (3, 3, 3, True)
 
 
