@@ -165,11 +165,13 @@ class Needs:
     def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:
         """Return the least number of nodes that a job needs, the number that it wants, and the most.
 
-        For ``-N 2-6`` all releases show ``NumNodes=6-6 NumTasks=2``; for ``-n 3`` 26.05 shows ``NumNodes=1-3``, and for
-        ``-n 5 -N 4-8`` it shows ``NumNodes=5-5``, which is what the job gets.
+        For ``-N 2-6`` all releases show ``NumNodes=6-6 NumTasks=2``; for ``-n 3`` 26.05 shows ``NumNodes=1-3``, for
+        ``-n 1`` ``1-1``, and for ``-n 5 -N 4-8`` it shows ``NumNodes=5-5``, which is what the job gets.
         """
         least, tasks, per_node = job.least_nodes, job.tasks_asked or 0, job.tasks_per_node or 0
         most = BOUNDLESS if job.most_nodes is None else job.most_nodes
+        if self.rules.first_node and not job.id and job.tasks_stated and tasks == 1:
+            most = min(most, 1)
         if job.id and tasks and not per_node and job.cpus <= tasks < least:
             least = tasks
         unasked = least <= max(partition.least_nodes, 1)

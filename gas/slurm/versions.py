@@ -194,7 +194,12 @@ ROWS = (
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("magnetic_ends", (26, 5, 0), "seen on 26.05, not on 22.05 and 24.11; between unknown"),
-    Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
+    Row(
+        "first_node",
+        (26, 5, 0),
+        "job_test.c, _get_one_res; seen on 26.05: -n 1 shows NumNodes=1-1, and gets the first of nodes with 12, 8 and "
+        "10 CPUs, while --gres=gpu:1 alone shows NumNodes=1 and gets the second",
+    ),
     Row(
         "switch_cpus",
         (24, 11, 0),

@@ -45,6 +45,7 @@ def test_on_26_05_a_job_of_one_node_gets_the_first_that_fits():
     made = cluster(running(1, "n2", end=9999, cpus_on={"n2": 1}), nodes=4, cpus=2, version=NEW)
     assert places(made, cpus=1) == [2]
     assert places(made, cpus=1, most_nodes=1) == [0]
+    assert places(made, cpus=1, tasks_stated=True) == [0]  # -n 1 shows NumNodes=1-1
 
 
 @pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
@@ -123,7 +124,7 @@ GPU = (Gres("gpu", "", 1),)
 @pytest.mark.parametrize(
     ("asked", "nodes"),
     [
-        ({}, {OLD: 1, MIDDLE: 1}),
+        ({}, {OLD: 1, MIDDLE: 1, NEW: 0}),
         ({"gres_per_node": GPU}, {OLD: 0, MIDDLE: 0, NEW: 0}),
         ({"gres_per_job": GPU}, {OLD: 0, MIDDLE: 0, NEW: 0}),
         ({"gres_per_node": GPU, "tasks_stated": False}, {OLD: 1, MIDDLE: 1, NEW: 1}),
