@@ -57,7 +57,7 @@ def without_clock(candidate):
 
 def apart(ours, theirs):
     """Return where two jobs differ, but for their numbers and the moment of their submission."""
-    moments = ("id", "name", "submitted", "start", "planned", "promise", "native_id", "schema")
+    moments = ("id", "name", "submitted", "start", "planned", "expected", "promise", "native_id", "schema")
     differ = {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
     return {key for key in differ if key.removesuffix("_iso") not in moments}
 
