@@ -22,15 +22,17 @@ __all__ = ["COMPILING", "compiled_beside", "saying_what_takes_long", "seconds_le
 HALVES = tuple(f"from gas.prediction.slurm import {name}; {name}()" for name in ("compile_half", "compile_other_half"))
 """Statements that compile all code for predictions of a Slurm, in two processes at the same time."""
 
-COMPILING = "first use: compiling the predictor (up to two minutes)"
-
 FORECASTS = "from gas.prediction.forecast import compile_forecasts; compile_forecasts()"
 """The same for predictions of an S³, in one process."""
+
+COMPILING = "first use: compiling the predictor (up to two minutes)"
+"""The remark if this process compiles, and the user waits."""
 
 FIRST_SECONDS = 14.0
 """Most seconds from the query of a scheduler to its prediction while machine code is being compiled."""
 
 _LEAST_SECONDS = 3.0
+"""Seconds for samples even if the scheduler answered late."""
 
 
 def compiled_beside(endpoint: Endpoint) -> bool:

@@ -57,7 +57,7 @@ _OTHERWISE = "give a file with its history (--predict FILE), or leave out --pred
 _UNSIMULATED = "starts are predicted by the waits of the last similar jobs, without its present queue"
 
 FEW = 100
-"""Number of jobs below which little can be learned; the user is told."""
+"""Number of jobs below which little can be learned; a remark says so."""
 
 
 class Predictor:

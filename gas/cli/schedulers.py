@@ -17,11 +17,12 @@ from gas.endpoints import JobEndpoint, ask
 from gas.endpoints.configuration import tables_of
 from gas.endpoints.trust import allow, read_document, withdraw
 from gas.errors import BadInput, Unreachable
+from gas.planner import UNIT_NOUNS
 from gas.times import duration_text, iso_time, relative_text
 
 __all__ = ["availability_command", "endpoints_command"]
 
-_NOUNS = {"gpus": "GPU", "nodes": "node", "tasks": "task"}
+_NOUNS = {"gpus": UNIT_NOUNS["gpus"], "nodes": UNIT_NOUNS["nodes"], "tasks": "task"}
 """What a size of an endpoint counts, if not processors."""
 
 

@@ -91,7 +91,7 @@ _LAST_SECOND = 2**53
 """The largest number in a log (`workloads.log`)."""
 
 _MOST_LOAD = 10.0
-"""Whoever gives more means per cent."""
+"""The largest --scale-load; larger values are most likely meant as percentages."""
 
 
 def selected(log: Log, months: Sequence[str] | None, since: str | None, until: str | None, first: int | None) -> Log:

@@ -39,7 +39,7 @@ ENOUGH = 40
 """Number of samples in plain Python below which passes are rarer."""
 
 HORIZON = 14 * 86_400
-"""Seconds after which a job that has not started is assumed to start; the user is told."""
+"""Seconds after which a job that has not started is assumed to start; a remark says so."""
 
 
 class _TooLate(Exception):

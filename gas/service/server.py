@@ -162,14 +162,14 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._scheduler = scheduler
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._asked = asyncio.Event()
+        self._stopping = asyncio.Event()
 
     def stop(self) -> None:
         """Stop at the request of another thread, without waiting for the next tick."""
         self.should_exit = True
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._asked.set)
+                self._loop.call_soon_threadsafe(self._stopping.set)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections by `Door` instead of asyncio's server."""
@@ -190,7 +190,7 @@ class _Server(uvicorn.Server):
             counter += 1
             with suppress(TimeoutError):
                 async with asyncio.timeout(TICK):
-                    await self._asked.wait()
+                    await self._stopping.wait()
 
     async def on_tick(self, counter: int) -> bool:
         """Return whether it is time to stop; called at each tick."""

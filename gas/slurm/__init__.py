@@ -6,7 +6,7 @@ The published state and the configuration of a site::
     settings      the configuration: priority, enforcement, preemption, defaults
     accounting    accounts, users and QOS, with their limits and usage
     versions      differences between the schedulers of Slurm releases
-    admission     whether a partition is open to an account
+    admission     whether a partition is open to an account or a QOS
 
 Priority and limits of a job before it is submitted::
 

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from documents.fields import quoted
-from gas.slurm.admission import admits
+from gas.slurm.admission import admits_account, admits_qos
 from gas.slurm.cluster import Job
 from gas.slurm.demand import nodes_asked
 from gas.slurm.extent import extent_of
 from gas.slurm.levels import levels, usage_of, usage_per
 from gas.slurm.order import NO_LIMIT
+from gas.slurm.reasons import CLOSED_PARTITION
 from gas.slurm.reservations import enough_licences_from, kept_licences, unseen_reserved
 from gas.slurm.standing import Standing
 from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding
@@ -30,7 +31,7 @@ NOT_OPEN_TO_QOS = "Job's QOS not permitted to use this partition"
 NOT_OPEN_TO_ACCOUNT = "Job's account not permitted to use this partition"
 """The reason on 22.05; on 24.11 and 26.05 it is PartitionConfig."""
 
-CLOSED = (NOT_IN_GROUP, NOT_OPEN_TO_QOS, NOT_OPEN_TO_ACCOUNT, "PartitionConfig")
+CLOSED = (NOT_IN_GROUP, NOT_OPEN_TO_QOS, NOT_OPEN_TO_ACCOUNT, CLOSED_PARTITION)
 NO_NODES = "Requested node configuration is not available"
 
 
@@ -185,16 +186,14 @@ def _enforced(strictly: bool, refusal: str, reason: str) -> tuple[str, str]:
 def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> Iterator[Binding]:
     partition = case.partition
     named = f"partition {quoted(partition.name)}"
-    qos = case.qos_name
-    if partition.allowed_qos is not None:
-        open_to_qos = None if not qos else qos in partition.allowed_qos
-    else:
-        open_to_qos = partition.denied_qos is None or (None if not qos else qos not in partition.denied_qos)
-    closed = NOT_OPEN_TO_ACCOUNT if case.settings.release() < (23, 2) else "PartitionConfig"
+    closed = NOT_OPEN_TO_ACCOUNT if case.settings.release() < (23, 2) else CLOSED_PARTITION
     checks = (
-        ("QOS", qos, open_to_qos, partition.allowed_qos, partition.denied_qos, NO_QOS, NOT_OPEN_TO_QOS),
         (
-            "account", case.account, admits(case.cluster, partition, case.account), partition.allowed_accounts,
+            "QOS", case.qos_name, admits_qos(partition, case.qos_name), partition.allowed_qos, partition.denied_qos,
+            NO_QOS, NOT_OPEN_TO_QOS,
+        ),
+        (
+            "account", case.account, admits_account(case.cluster, partition, case.account), partition.allowed_accounts,
             partition.denied_accounts, NO_ACCOUNT, closed,
         ),
     )  # fmt: skip
@@ -202,9 +201,10 @@ def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> I
         if case.settings.with_accounting is False:
             continue
         if is_open is None:
-            what = f"account {quoted(value)}" if value and kind == "account" else f"your {kind} (which is not known)"
-            why = ", which depends on accounts above it that are not shown" if value else ""
-            case.unknown.append(f"whether {named} is open to {what}{why}")
+            what = f"your {kind} (which is not known)"
+            if value:
+                what = f"{kind} {quoted(value)}, which depends on accounts above it that are not shown"
+            case.unknown.append(f"whether {named} is open to {what}")
         elif not is_open:
             outcome, name = _enforced(strictly, refusal, reason)
             list_ = f"only to {', '.join(allowed)}" if allowed is not None else f"not to {', '.join(denied or ())}"

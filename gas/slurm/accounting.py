@@ -205,6 +205,10 @@ class Accounting:
         names = dict.fromkeys(one.account for one in self.own())
         return tuple(sorted(names, key=lambda name: name != self.default_account))
 
+    def account_of(self, account: str, user: str) -> str:
+        """Return the account of a job: the one that it names, else its user's default; empty if not known."""
+        return account or (self.default_account if user == self.user else "")
+
     def association(self, account: str, partition: str = "", user: str | None = None) -> Association | None:
         """Return the association of a job: the one for its partition, else the one for all partitions."""
         user = self.user if user is None else user

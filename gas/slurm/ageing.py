@@ -147,8 +147,7 @@ class Ageing:
         accounting = self.cluster.accounting
         if accounting is None:
             return None
-        account = job.account or (accounting.default_account if job.user == accounting.user else "")
-        found = accounting.association(account, partition, job.user)
+        found = accounting.association(accounting.account_of(job.account, job.user), partition, job.user)
         return None if found is None else (found.account, found.user, found.partition)
 
     def _share(self, at: int) -> float:

@@ -18,6 +18,7 @@ from gas.slurm.versions import Rules
 __all__ = [
     "Demand",
     "allocated",
+    "asks_for_gres",
     "billing",
     "counted_cpus",
     "fills_nodes",
@@ -266,3 +267,8 @@ def _in_cores(job: Job, node: Node | None, cluster: Cluster, partition: Partitio
         each, in_all = ceil(per_task / used) * used, ceil(job.cpus / per_task)
     share, more = divmod(in_all, count)  # whole tasks, or single CPUs, are distributed to the nodes in turn
     return more * ceil((share + 1) * each / used) * unit + (count - more) * ceil(share * each / used) * unit
+
+
+def asks_for_gres(job: Job) -> bool:
+    """Return whether a job requests generic resources."""
+    return bool(job.gres_per_node or job.gres_per_task or job.gres_per_job or job.gres_per_socket)

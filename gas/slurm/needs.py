@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.slurm import fitting
 from gas.slurm.cluster import Cluster, Gres, Job, Partition
-from gas.slurm.demand import fills_nodes, selection_of, tasks_per_core
+from gas.slurm.demand import asks_for_gres, fills_nodes, selection_of, tasks_per_core
 from gas.slurm.extent import extent_of
 from gas.slurm.levels import most_nodes
 from gas.slurm.machine import BOUNDLESS
@@ -115,7 +115,7 @@ class Needs:
         row[fitting.PER_NODE] = per_node
         row[fitting.LEAST], row[fitting.WANTED], row[fitting.MOST] = least, wanted, most
         row[fitting.FILLED] = fills_nodes(job, self.rules)
-        has_gres = any((job.gres_per_node, job.gres_per_socket, job.gres_per_task, job.gres_per_job))
+        has_gres = asks_for_gres(job)
         row[fitting.UNBOUND] = bool(per_node) and not has_gres and (whole or not self.rules.own_tasks)
         shares = _shares(job, self.rules) if has_gres and not per_node else 0
         if shares:

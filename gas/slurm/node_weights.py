@@ -13,12 +13,13 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from gas.slurm.cluster import Cluster, Job
+from gas.slurm.demand import asks_for_gres
 from gas.slurm.fitting import capable, leave_weights
 from gas.slurm.machine import idle_of
 from gas.slurm.state import State
 from gas.slurm.versions import Rules
 
-__all__ = ["alike_at_submission", "asks_for_gres", "set_weights", "weights_stay", "weights_unknown"]
+__all__ = ["alike_at_submission", "set_weights", "weights_stay", "weights_unknown"]
 
 MOST = 200_000
 """Largest product of nodes and waiting jobs for which all plans are recomputed for each requested size."""
@@ -81,8 +82,3 @@ def set_weights(state: State, *, submitted: bool = False) -> None:
             capable(nodes, rows.need[at], rows.gres[at], machine, idle, able)
             leave_weights(able, rows.need[at], rows.gres[at], machine, idle)
             left &= ~nodes
-
-
-def asks_for_gres(job: Job) -> bool:
-    """Return whether a job requests generic resources."""
-    return bool(job.gres_per_node or job.gres_per_task or job.gres_per_job or job.gres_per_socket)

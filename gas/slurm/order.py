@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from gas.slurm.admission import admits
+from gas.slurm.admission import admits_account
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.dependencies import dependencies_of, fulfilled_from
 from gas.slurm.preemption import Preempts, preempting
-from gas.slurm.reasons import BY_LIMIT
+from gas.slurm.reasons import BY_LIMIT, CLOSED_PARTITION
 from gas.slurm.reservations import may_start_in, short_of_cores, with_magnetic
 from gas.slurm.verdict import FREE, WAITS, Verdict
 from gas.slurm.versions import Rules
@@ -58,7 +58,7 @@ _REASONS = {
     "JobHeldUser": Blocked.HELD, "JobHeldAdmin": Blocked.HELD, "JobHoldMaxRequeue": Blocked.HELD,
     "Dependency": Blocked.DEPENDENCY, "DependencyNeverSatisfied": Blocked.DEPENDENCY, "BeginTime": Blocked.BEGIN,
     "BadConstraints": Blocked.CONSTRAINT, "PartitionTimeLimit": Blocked.PARTITION,
-    "PartitionNodeLimit": Blocked.PARTITION, "PartitionConfig": Blocked.PARTITION,
+    "PartitionNodeLimit": Blocked.PARTITION, CLOSED_PARTITION: Blocked.PARTITION,
     "PartitionDown": Blocked.PARTITION, "PartitionInactive": Blocked.PARTITION,
     "InvalidAccount": Blocked.LIMIT, "InvalidQOS": Blocked.LIMIT, "AccountNotAllowed": Blocked.PARTITION,
     "ReservationDeleted": Blocked.RESERVATION, "JobArrayTaskLimit": Blocked.TASKS,
@@ -325,9 +325,9 @@ def _shows_nodes(cluster: Cluster) -> bool:
 
 
 def _account_denied(cluster: Cluster, job: Job, partition: Partition) -> bool:
-    found = admits(cluster, partition, job.account)
+    found = admits_account(cluster, partition, job.account)
     if found is None and job.account:  # it depends on accounts that are not shown
-        return job.reason.startswith("PartitionConfig")
+        return job.reason.startswith(CLOSED_PARTITION)
     return found is False
 
 

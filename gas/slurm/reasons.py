@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["BY_LIMIT", "LIMITS", "by_nodes", "of_limit", "of_minutes", "of_use", "stem_of", "with_nodes"]
+__all__ = [
+    "BY_LIMIT",
+    "CLOSED_PARTITION",
+    "LIMITS",
+    "by_nodes",
+    "of_limit",
+    "of_minutes",
+    "of_use",
+    "stem_of",
+    "with_nodes",
+]
 
 
 def stem_of(name: str, memory: str = "Mem") -> str:
@@ -32,8 +42,11 @@ def of_minutes(stem: str, name: str, minutes: str) -> str:
 BY_LIMIT = ("Assoc", "QOS", "Max")
 """How reasons begin that name a limit of an account, a user or a QOS."""
 
+CLOSED_PARTITION = "PartitionConfig"
+"""A partition is not open to a job, and never will be (from 23.02 on)."""
+
 LIMITS = frozenset(
-    {"Licenses", "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "MaxMemPerLimit", "AccountNotAllowed"}
+    {"Licenses", "PartitionTimeLimit", "PartitionNodeLimit", CLOSED_PARTITION, "MaxMemPerLimit", "AccountNotAllowed"}
     | {"QOSNotAllowed", "InvalidAccount", "InvalidQOS", "AccountingPolicy", "PartitionDown", "PartitionInactive"}
 )
 """Reasons that name limits, besides those that begin so (`BY_LIMIT`)."""

@@ -72,14 +72,12 @@ def is_open(cluster: Cluster, reservation: Reservation, job: Job) -> bool | None
     """Return whether a job may use a reservation (reservation.c, _valid_job_access_resv); None if unknown."""
     accounting = cluster.accounting
     user = job.user or ("" if accounting is None else accounting.user)
-    account = job.account
-    if not account and accounting is not None and user == accounting.user:
-        account = accounting.default_account
+    account = job.account if accounting is None else accounting.account_of(job.account, user)
     own = None if accounting is None else accounting.association(account, "", user)
     accounts, qos = [account], [job.qos]
     if accounting is not None and own is not None:
         if cluster.settings is None or cluster.settings.associations_enforced is not False:
-            accounts += [one.account for one in accounting.above(own)]
+            accounts += accounting.line(account)
         qos = [job.qos or accounting.default_qos(own)]
     found = [
         not reservation.floats,

@@ -83,7 +83,7 @@ class Standing:
             if settings.limits_enforced is not False:
                 unknown.append("limits of accounts and QOS (not published)")
         user = job.user or accounting.user
-        account = account or job.account or (accounting.default_account if user == accounting.user else "")
+        account = accounting.account_of(account or job.account, user)
         association = accounting.association(account, partition.name, user)
         name = qos or job.qos or (accounting.default_qos(association) if association is not None else "")
         own = accounting.qos.get(name)

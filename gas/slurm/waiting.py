@@ -13,6 +13,7 @@ from gas.slurm.ageing import Ageing
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.dependencies import dependencies_of, fulfilled
 from gas.slurm.order import LAST, Blocked, Record, blocked_by, running_tasks
+from gas.slurm.reasons import CLOSED_PARTITION
 from gas.slurm.reservations import may_start_in, with_magnetic
 from gas.slurm.restraints import Restraints
 
@@ -315,7 +316,7 @@ class Waiting:
 
 def _waiting(job: Job) -> Job:
     """Return a job as a waiting job, without Slurm's plan, and without a reason that may pass."""
-    reason = job.reason if job.reason.startswith("PartitionConfig") else ""  # its partition stays closed to it
+    reason = job.reason if job.reason.startswith(CLOSED_PARTITION) else ""
     return replace(job, state="PENDING", reason=reason, start=None, end=None, planned_nodes=())
 
 

@@ -6,7 +6,7 @@ import pytest
 from made_clusters import cluster, job
 
 from gas.slurm.accounting import Accounting, Association
-from gas.slurm.admission import admits
+from gas.slurm.admission import admits_account
 from gas.slurm.cluster import Partition
 from gas.slurm.order import Blocked, queue
 
@@ -17,7 +17,7 @@ KNOWN = Accounting("u", (ROOT, SEA, ICE, Association("ice", "u", parent="")))
 
 
 def open_to(account, *, version="24.11.5", accounting=KNOWN, **lists):
-    return admits(replace(cluster(), version=version, accounting=accounting), replace(P, **lists), account)
+    return admits_account(replace(cluster(), version=version, accounting=accounting), replace(P, **lists), account)
 
 
 @pytest.mark.parametrize(

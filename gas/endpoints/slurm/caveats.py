@@ -12,7 +12,8 @@ from gas.endpoints.slurm.setting_answers import seconds
 from gas.endpoints.slurm.topology import chosen_by_switches
 from gas.errors import BadInput
 from gas.slurm.cluster import Cluster, Partition, Reservation
-from gas.slurm.node_weights import asks_for_gres, weights_unknown
+from gas.slurm.demand import asks_for_gres
+from gas.slurm.node_weights import weights_unknown
 from gas.slurm.preemption import within_qos
 from gas.slurm.versions import Rules, release_of
 from gas.times import duration_text

@@ -349,7 +349,7 @@ def test_gpus_that_jobs_do_not_ask_for_are_not_chosen_unasked(slurm, cluster):
 
 
 def test_where_a_configuration_counts_gpus_jobs_that_count_processors_are_told_so(slurm, cluster):
-    def told(asking, named=True):
+    def has_remark(asking, named=True):
         endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)), unit="gpus").requesting(
             **asking
         )
@@ -358,9 +358,9 @@ def test_where_a_configuration_counts_gpus_jobs_that_count_processors_are_told_s
         endpoint.read(replace(cluster, nodes=nodes, jobs=()))
         return any("is a number of GPUs here" in remark for remark in endpoint.remarks)
 
-    assert told({})
-    assert not told({"resources": Resources("gpus")})
-    assert not told({}, named=False)
+    assert has_remark({})
+    assert not has_remark({"resources": Resources("gpus")})
+    assert not has_remark({}, named=False)
 
 
 def test_a_qos_that_takes_the_places_of_others_is_not_chosen_unasked(slurm, cluster, monkeypatch):
